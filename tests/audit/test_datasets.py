@@ -1,5 +1,7 @@
 """Canaries in data sets of every kind: lists, arrays, columns, frames, and the inputs of privet itself."""
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 
 import privet as pv
 from privet.audit.datasets import extended
-from privet.errors import InvalidData
+from privet.errors import InvalidData, InvalidParameter
 from privet.learn.problem.array_records import ArrayRecords
 from privet.tables.data import Data
 
@@ -62,3 +64,14 @@ def test_records_of_a_fit_take_rows_with_their_targets() -> None:
 def test_what_cannot_be_extended_says_so_in_one_sentence(data: Any, records: Any, told: str) -> None:
     with pytest.raises(InvalidData, match=told):
         extended(data, records)
+
+
+def test_data_of_a_table_are_copied_for_every_training_and_are_still_not_pickled() -> None:
+    column = np.array([1, 2])
+    held = Data({"t": {"a": column}, "u": "visits.parquet"}, {"threads": 1})
+    copied = copy.deepcopy(held)
+    column[0] = 9
+    assert copied.exact_content()["t"]["a"].tolist() == [1, 2]
+    assert copied.exact_content()["u"] == "visits.parquet"
+    with pytest.raises(InvalidParameter, match="not pickled"):
+        pickle.dumps(held)

@@ -3,6 +3,8 @@
 from tests.mutants.mutant import Table
 
 _LAWS = "tests/laws/test_mechanisms.py -m '' -k 'test_law and synth'"
+_MST, _AIM, _TRAPS = "tests/synth/test_mst.py", "tests/synth/test_aim.py", "tests/synth/test_traps.py"
+_PUBLIC = "tests/synth/test_public_rows.py"
 SYNTH = Table(
     "tests/synth/test_mst.py tests/synth/test_aim.py tests/synth/test_traps.py tests/synth/test_contract.py",
     "tests/synth/test_graph.py tests/synth/test_lectures.py",
@@ -15,88 +17,162 @@ plant(
     "synth:Task.l1",
     "self.coded.reach.l1(self.unit)",
     "self.coded.reach.most_rows",
+    _MST,
+    _LAWS,
 )
 plant(
     "a replaced row moves a table by one",
     "synth:Task.l2",
     "self.coded.reach.l2_squared(self.unit)",
     "self.coded.reach.most_rows**2",
+    _MST,
+    _LAWS,
 )
 plant(
     "the exact number of rows",
     "synth:IndependentPlan._run",
     "total = least_variance_total(found).value if self.task.rows is None else float(self.task.rows)",
     "total = float(tables[columns[0]].sum())",
+    _TRAPS,
+    _LAWS,
 )
 plant(
     "the first tables are not charged",
     "synth:AIMPlan._run",
     "noise = table_noise(purse.buy(_MEASURE * share), self.task)",
     "noise = table_noise(self.money.share(_MEASURE * share), self.task)",
+    _AIM,
+    _LAWS,
 )
 plant(
     "a choice at a quarter of its price",
     "synth:choice_by_distance",
     "reach = task.l1.value * UNITS * largest",
     "reach = task.l1.value * UNITS * largest / 2",
+    _MST,
+    _LAWS,
 )
 plant(
     "weights outside of the sensitivity",
     "synth:AIMPlan._run",
-    "choice = choice_by_distance(paid[1], self.task, Fraction(largest))",
-    "choice = choice_by_distance(paid[1], self.task, Fraction(1))",
+    "choice = choice_by_distance(bought, self.task, Fraction(largest))",
+    "choice = choice_by_distance(bought, self.task, Fraction(1))",
+    _PUBLIC,
+    _LAWS,
 )
 plant(
     "noise is lessened by a look at the data",
     "synth:AIMPlan._run",
     "moved = float(np.abs(model.marginal(chosen) - answers[chosen]).sum())",
     "moved = float(np.abs(model.marginal(chosen) - tables[chosen]).sum())",
+    _LAWS,
 )
 plant(
     "fill-in is not counted",
     "synth:tree_cells",
     "return sum(prod(sizes[i] for i in _members(bits)) for bits in _eliminated(sizes, cliques))",
     "return sum(prod(sizes[i] for i in each) for each in cliques)",
+    _AIM,
 )
 plant(
     "merged cells with the variance of one",
     "synth:mst._merged",
     "members * each.sigma**2",
     "0.0 * members + each.sigma**2",
+    _MST,
 )
 plant(
     "values are merged by exact counts",
     "synth:MSTPlan._run",
     "small = self._compressed(wide)",
     "small = self._compressed([measured(c, tables[c], noise) for c in columns])",
+    _TRAPS,
+    _LAWS,
 )
 plant(
     "a purse without a bottom",
     "synth:Purse.buy",
     "if math.fsum([*self._spent, share]) > 1.0 + 2.0**-40:",
     "if math.fsum([*self._spent, share]) > 2.0:",
+    _AIM,
 )
 plant(
     "distances in floats of the model, rounded to rows",
     "synth:exact_distance",
     "np.rint(near * UNITS).astype(np.int64)",
     "np.rint(np.asarray(table) * 0.5 * UNITS).astype(np.int64)",
+    "tests/synth/test_before_paying.py -k distances",
+    _LAWS,
 )
 plant(
     "SmallDB: the score moves by half of what it does",
     "synth:SmallDBPlan._choice",
     "reach = Sensitivity(Fraction(moves * units), norm=",
     "reach = Sensitivity(Fraction(moves * units) / 2, norm=",
+    "tests/synth/test_lectures.py",
+    _LAWS,
 )
 plant(
     "MWEM: answers with half the noise",
     "synth:MWEMPlan._parts",
     "return choice, kind.for_budget(sensitivity=Sensitivity(self._reach(), norm=norm, unit=unit), **each.keywords())",
     "return choice, kind.for_budget(sensitivity=Sensitivity(self._reach() / 2, norm=norm, unit=unit), **each.keywords())",
+    "tests/laws/test_mechanisms.py -m '' -k 'test_law and synth_mwem'",
 )
 plant(
     "a model that was not paid for is small enough",
     "synth:fitting",
     "inside = any(set(each) <= clique for clique in held)",
     "inside = True",
+    _AIM,
+)
+plant(
+    "public rows: a public table's score moves by what a private one does",
+    "synth:AIMPlan._run",
+    "*(2 * weights[each] for each in guesses)",
+    "*(weights[each] for each in guesses)",
+    _PUBLIC,
+    _LAWS,
+)
+plant(
+    "public rows: a choice that ends at a public table is not paid",
+    "synth:AIMPlan._run",
+    "bought = purse.buy((1.0 - _MEASURE) * share)",
+    "bought = (purse.buy if last else self.money.share)((1.0 - _MEASURE) * share)",
+    _PUBLIC,
+    _LAWS,
+)
+plant(
+    "public rows: taken without a paid choice",
+    "synth:AIMPlan._run",
+    "if place >= len(answers):",
+    "if guesses and max(scores[len(answers) :]) > max(scores[: len(answers)]):",
+    _PUBLIC,
+    _LAWS,
+)
+plant(
+    "domain from data: codes that nobody has stay without rows",
+    "synth:IndependentPlan._run",
+    "noisy = noise.release(tables[each], source=source).value",
+    "noisy = noise.release(tables[each], source=source).value * (tables[each] > 0)",
+    _TRAPS,
+    _LAWS,
+)
+plant(
+    "epsilon^2/8 for a choice without bounded range",
+    "synth:choice_by_distance",
+    'return Exponential.for_budget(sensitivity=Sensitivity(reach, norm="score", unit=task.unit), **share.keywords())',
+    'made = Exponential.for_budget(sensitivity=Sensitivity(reach, norm="score", unit=task.unit), **share.keywords())\n'
+    "    from privet.mechanisms import PermuteAndFlip\n"
+    "    return PermuteAndFlip(scale=made.scale, sensitivity=made.sensitivity)",
+    "tests/laws/test_mechanisms.py -m '' -k 'test_law and synth_mst'",
+    _LAWS,
+)
+plant(
+    "the number of synthetic rows is that of the data",
+    "synth:MWEMGraphPlan._run",
+    "if self.task.rows is None: total = least_variance_total(found).value",
+    "if self.task.rows is None: total = float(tables[()])",
+    _TRAPS,
+    _LAWS,
 )

@@ -1,8 +1,9 @@
-"""AIM: round after round the table that the model gets most wrong is measured, for a workload and a size of the model."""
+"""AIM: round after round the table that the model gets most wrong is measured, for a workload and a size of the model.
+With public rows, a public table may take the place of a measurement (JAM)."""
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, final
 
@@ -16,6 +17,7 @@ from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Gaussian, Source, register
 from privet.privacy import Guarantee
+from privet.queries import Table
 from privet.synth.error_bars import CandidateBound
 from privet.synth.graph import Clique, GraphModel, Measurement, fitted, least_variance_total, tree_cells
 from privet.synth.marginal_workload import Asked, MarginalWorkload, answered, exact_scores, fitting
@@ -24,13 +26,15 @@ from privet.synth.money import (
     Noise,
     Purse,
     choice_by_distance,
+    deviation,
     growth,
     mean_size,
     measured,
     money_of,
     table_noise,
 )
-from privet.synth.small_examples import pair, rare_pair, task_of
+from privet.synth.public_tables import PublicTables, exact_gains
+from privet.synth.small_examples import canaries_in, data_of, pair, rare_pair, task_of
 from privet.synth.synthesis import Synthesis
 from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
@@ -53,7 +57,10 @@ class AIM(Synthesizer):
     tuples to weights. `max_bytes` bounds the model: its junction tree, fill-in included. `rounds` is how many rounds, for
     each column, the budget would last if noise were never lessened; `steps` limits the last fit.
 
-    **Reference:** McKenna, Mullins, Sheldon & Miklau 2022.
+    `public` is a table of rows that protect nobody, with the same columns: in each round the choice is between measuring a
+    table and taking the public one, which costs no measurement. What it is worth is decided by the paid score.
+
+    **Reference:** McKenna, Mullins, Sheldon & Miklau 2022; Fuentes, Mullins, McKenna, Miklau & Sheldon 2024.
 
     >>> import privet as pv
     >>> rows = {"a": [0, 1] * 500, "b": [0, 1] * 500, "c": [0, 0, 1, 1] * 250}
@@ -67,11 +74,17 @@ class AIM(Synthesizer):
     max_bytes: int = 10 * 2**20
     rounds: int = 16
     steps: int = 1000
+    public: Table | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         set_frozen(self, rounds=count("rounds", self.rounds, 2))
         set_frozen(self, max_bytes=count("max_bytes", self.max_bytes, 8), steps=count("steps", self.steps, 1))
+        if self.public is not None:
+            instance("public", self.public, Table)
+
+    def _open_table(self) -> Table | None:
+        return self.public
 
     def _plan(self, task: Task, promise: Guarantee) -> "AIMPlan":
         made = AIMPlan(
@@ -82,6 +95,9 @@ class AIM(Synthesizer):
             rounds=self.rounds,
             steps=self.steps,
         )
+        if self.public is not None:
+            tables = PublicTables.of(self.public.data, self.public.rows, task, made.weights)
+            made = replace(made, public=tables)
         return made._charged_at(promise)
 
 
@@ -94,7 +110,7 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
     **Guarantee:** that of the budget, by adaptive composition: how noisy a round is, and how many there are, follows from
     models, and no part is asked for that the rest does not cover.
     **Sensitivity:** of tables, l1 and l2, the rows of one person; of a score, that in l1 times the largest weight among the
-    candidates.
+    candidates; of a public table's score, which is a difference of two distances, twice that.
     **Proof:** docs/proofs/synth/aim.md.
     """
 
@@ -106,6 +122,7 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
     max_bytes: int
     rounds: int = 16
     steps: int = 1000
+    public: PublicTables | None = None
     at: float | None = None
 
     def __post_init__(self) -> None:
@@ -126,8 +143,11 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
                 f"the tables of the workload together have more than {_MOST:,} cells: name those that matter "
                 "(workload=), leave columns out (columns=) or take wider bins (bins=)"
             )
+        if self.public is not None:
+            instance("public", self.public, PublicTables)
         share = 1.0 / (self.rounds * len(self.task.sizes))  # later rounds have no less
-        self._check_parts([_MEASURE * share], [(1.0 - _MEASURE) * share], max(self.weights.values()))
+        largest = max(self.weights.values()) * (1 if self.public is None else 2)
+        self._check_parts([_MEASURE * share], [(1.0 - _MEASURE) * share], largest)
 
     @kept_property
     def weights(self) -> Mapping[Clique, int]:
@@ -144,37 +164,62 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         for each in columns:
             noise = table_noise(purse.buy(_MEASURE * share), self.task)
             found.append(measured(each, noise.release(tables[each], source=source).value, noise))
-        model = self._fitted(found, None, *_QUICK)
+        taken = dict[Clique, float]()
+        model = self._fitted(found, taken, None, *_QUICK)
         last, bounds = False, dict[Clique, CandidateBound]()
         while not last:
             last = purse.left < 2.0 * share
             share = purse.left if last else share
-            paid = purse.buy(_MEASURE * share), purse.buy((1.0 - _MEASURE) * share)
-            noise = table_noise(paid[0], self.task)
-            room = self.max_bytes / 8 * (1.0 - max(purse.left, 0.0))
-            answers = answered(fitting(weights, model, self.task, [m.clique for m in found], room), model)
-            largest = max(weights[each] for each in answers)
-            choice = choice_by_distance(paid[1], self.task, Fraction(largest))
+            noise = table_noise(self.money.share(_MEASURE * share), self.task)  # bought below, where it is used
+            bought = purse.buy((1.0 - _MEASURE) * share)
+            room = self.max_bytes / 8 * (1.0 - max(purse.left - _MEASURE * share, 0.0))
+            known = [*(m.clique for m in found), *taken]
+            answers = answered(fitting(weights, model, self.task, known, room), model)
+            guesses = {} if last else self._guesses(answers, taken, model.total)  # the last round always measures
+            largest = max([*(weights[each] for each in answers), *(2 * weights[each] for each in guesses)])
+            choice = choice_by_distance(bought, self.task, Fraction(largest))
             expected = {each: round(mean_size(noise) * self.task.cells(each) * UNITS) for each in answers}
-            scores = exact_scores(tables, answers, weights, expected)
-            chosen = list(answers)[int(choice.release(scores, source=source).value)]
+            scores = exact_scores(tables, answers, weights, expected) + exact_gains(tables, answers, weights, guesses)
+            place = int(choice.release(scores, source=source).value)
+            if place >= len(answers):
+                taken[list(guesses)[place - len(answers)]] = deviation(noise)
+                model = self._fitted(found, taken, model, *_QUICK)
+                continue
+            chosen = list(answers)[place]
+            purse.buy(_MEASURE * share)
             found.append(measured(chosen, noise.release(tables[chosen], source=source).value, noise))
             if last:
                 bounds = _bounds(answers, weights, chosen, found[-1], noise, choice.scale)
-            model = self._fitted(found, model, *_QUICK)
+            model = self._fitted(found, taken, model, *_QUICK)
             moved = float(np.abs(model.marginal(chosen) - answers[chosen]).sum())
             if moved <= mean_size(noise) * self.task.cells(chosen):  # the model has learned no more than noise
                 share *= growth(self.money)
             _tell(work, purse)
-        final = self._fitted(found, model, self.steps, 1e-7)
+        final = self._fitted(found, taken, model, self.steps, 1e-7)
         drifted = {each: bound.moved(_distance(final, each, answers[each])) for each, bound in bounds.items()}
-        return SyntheticModel(self.task.coded.coding, final, found, candidates=drifted, method="AIM")
+        return SyntheticModel(
+            self.task.coded.coding, final, found, candidates=drifted, method="AIM", public=list(taken)
+        )
 
-    def _fitted(self, found: list[Measurement], before: GraphModel | None, steps: int, tolerance: float) -> GraphModel:
-        """The model of all measurements, from the one before."""
+    def _guesses(self, answers: Iterable[Clique], taken: Mapping[Clique, float], total: float) -> dict[Clique, Array]:
+        """The public tables that may be taken next, for so many rows."""
+        if self.public is None:
+            return {}
+        return {each: self.public.shares(each) * total for each in self.public.offered(answers, taken)}
+
+    def _fitted(
+        self,
+        found: list[Measurement],
+        taken: Mapping[Clique, float],
+        before: GraphModel | None,
+        steps: int,
+        tolerance: float,
+    ) -> GraphModel:
+        """The model of all measurements and of the public tables that were taken, from the one before."""
         total = least_variance_total(found).value if self.task.rows is None else float(self.task.rows)
         facts: Any = {"allowed": self.task.allowed, "start": before, "steps": steps, "tolerance": tolerance}
-        return fitted(self.task.sizes, found, total, **facts)
+        public = [] if self.public is None else self.public.measured(taken, total)
+        return fitted(self.task.sizes, [*found, *public], total, **facts)
 
     def describe(self) -> str:
         """The plan in words."""
@@ -206,6 +251,31 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             cost="costly",
             lengths="protected",
         )
+        # a row moves away from the model's cell and toward the public one: a public table's score moves by two
+        yield _public_example([[0, 0]] * 150 + [[1, 1]] * 50, [[0, 0]] * 100 + [[1, 1]] * 100, [[0, 0]])
+        # one row decides whether the public table is taken, or its twin is measured
+        same = [[i % 12, (i // 12 + i) % 12] for i in range(288)]
+        yield _public_example([*same, [0, 0]], same, [[0, 0]], [[1, 0]], size=12, rho=59_000.0)
+        few = Guarantee(4.0)
+        plan = AIM(workload=1, rounds=2, steps=5)._plan(task_of(sizes=(1000,)), few)
+        yield Example(plan, target=few, cost="costly", lengths="protected", detects=0.25, **canaries_in(1000, 1))
+
+
+def _public_example(
+    public: list[list[int]],
+    both: list[list[int]],
+    left: list[list[int]],
+    right: list[list[int]] | None = None,
+    *,
+    size: int = 2,
+    rho: float = 0.5,
+) -> Example:
+    """Neighbours that differ in one row, beside public rows; under replace where there is a row on the right, too."""
+    task = task_of("add_remove" if right is None else "replace", (size, size))
+    plan = AIM(workload=2, rounds=2, steps=50)._plan(task, Guarantee(rho=rho))
+    plan = replace(plan, public=PublicTables.of(data_of(public), task.coded.rows, task, plan.weights))
+    worlds = data_of(both + left), data_of(both + (right or []))
+    return Example(plan, *worlds, Guarantee(rho=rho), cost="costly", lengths="protected")
 
 
 def _tell(work: Track, purse: Purse) -> None:

@@ -10,7 +10,7 @@ from privet.mechanisms import Algorithm, Example, Source, register
 from privet.privacy import Guarantee
 from privet.synth.graph import fitted, least_variance_total
 from privet.synth.money import deviation, measured, money_of, table_noise
-from privet.synth.small_examples import pair, rare_pair, task_of
+from privet.synth.small_examples import canaries_in, pair, rare_pair, task_of
 from privet.synth.synthesis import Synthesis
 from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
@@ -91,3 +91,6 @@ class IndependentPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             Guarantee(mu=1.0),
             cost="costly",
         )
+        pure = Guarantee(4.0)
+        plan = Independent()._plan(task_of(sizes=(1000,)), pure)
+        yield Example(plan, target=pure, cost="costly", detects=0.25, **canaries_in(1000, 1))

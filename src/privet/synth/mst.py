@@ -17,7 +17,7 @@ from privet.privacy import Guarantee
 from privet.synth.compression import Compression, without_rare
 from privet.synth.graph import Clique, Measurement, fitted, least_variance_total, onto_simplex
 from privet.synth.money import choice_by_distance, deviation, measured, money_of, table_noise
-from privet.synth.small_examples import pair, rare_pair, task_of
+from privet.synth.small_examples import canaries_in, pair, rare_pair, task_of
 from privet.synth.synthesis import Synthesis, exact_distance
 from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
@@ -173,6 +173,10 @@ class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         loud = Guarantee(rho=1e6)  # next to no noise, so that one row decides which pair is chosen
         plan = MST(steps=50)._plan(task_of("replace"), loud)
         yield Example(plan, *pair("replace"), loud, cost="costly", lengths="protected")
+        pure = Guarantee(8.0)
+        plan = MST(steps=5)._plan(task_of(sizes=(2000, 2)), pure)
+        worlds = canaries_in(2000, 20, pairs=True)
+        yield Example(plan, target=pure, cost="costly", lengths="protected", detects=0.25, **worlds)
 
 
 def _merged(each: Measurement, small: Compression) -> Measurement:

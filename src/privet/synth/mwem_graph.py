@@ -13,7 +13,7 @@ from privet.privacy import Guarantee
 from privet.synth.graph import Clique, Measurement, fitted, least_variance_total, tree_cells
 from privet.synth.marginal_workload import Asked, MarginalWorkload, answered, exact_scores, fitting
 from privet.synth.money import UNITS, choice_by_distance, deviation, measured, money_of, table_noise
-from privet.synth.small_examples import pair, task_of
+from privet.synth.small_examples import canaries_in, pair, task_of
 from privet.synth.synthesis import Synthesis
 from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
@@ -155,3 +155,6 @@ class MWEMGraphPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         loud = Guarantee(rho=1e6)  # next to no noise, so that one row decides which table is measured
         plan = MWEMGraph(rounds=2, steps=50)._plan(task_of("replace"), loud)
         yield Example(plan, *pair("replace"), loud, cost="costly", lengths="protected")
+        pure = Guarantee(4.0)
+        plan = MWEMGraph(workload=1, steps=5)._plan(task_of(sizes=(1000,)), pure)
+        yield Example(plan, target=pure, cost="costly", lengths="protected", detects=0.25, **canaries_in(1000, 1))

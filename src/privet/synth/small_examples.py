@@ -55,6 +55,28 @@ def rare_pair() -> tuple[Data, Data]:
     return data_of([*rows, [1, 0, 1]]), data_of(rows)
 
 
+def canaries_in(cells: int, held: int, *, pairs: bool = False) -> dict[str, Any]:
+    """Worlds for an audit in one run: a column of so many values, each of which `held` rows have, and a canary for each
+    value, which one row more would have. `score` is what the noisy counts of its cells say about it; with `pairs` there is
+    a second column, in which all rows have the same value.
+
+    >>> sorted(canaries_in(3, 2))
+    ['canaries', 'left', 'right', 'score']
+    """
+    rows = [[i, 0] if pairs else [i] for i in range(cells) for _ in range(held)]
+    canaries = [{"a": i, "b": 0} if pairs else {"a": i} for i in range(cells)]
+
+    def score(model: Any, canary: dict[str, int]) -> float:
+        told = 0.0
+        for each in model.measurements:
+            if each.values.shape[:1] == (cells,):  # no value was merged, and the column is the first of the table
+                cell = (canary["a"],) + (0,) * (each.values.ndim - 1)
+                told += float(np.clip(each.values[cell] - held, 0.0, 1.0)) / each.sigma
+        return told
+
+    return {"left": data_of(rows), "right": data_of(rows[1:]), "canaries": canaries, "score": score}
+
+
 def with_categories() -> dict[str, Column]:
     """Columns of several kinds, one of which may be missing.
 

@@ -49,6 +49,10 @@ class Synthesizer(ABC):
     def _plan(self, task: Task, promise: Guarantee) -> "Mechanism[Data, SyntheticModel]":
         """The plan for a promise, from public facts alone. What cannot be done is refused here."""
 
+    def _open_table(self) -> Table | None:
+        """The table that is taken to be public, where there is one."""
+        return None
+
     @final
     def task(self, schema: Schema) -> Task:
         """The public facts of a table or a schema."""
@@ -98,6 +102,9 @@ class Synthesizer(ABC):
             raise InvalidParameter(
                 "fit takes a pv.Table, whose schema says what is public: pv.Table(data, columns=...)"
             )
+        open_ = self._open_table()
+        if open_ is not None and open_.data.holds_same(table.data):
+            raise InvalidParameter("public= is the table that is fitted: what is private in one place is so everywhere")
         promised = Guarantee(**promise)
         plan = self._plan(self.task(table), promised)
         if source is None:

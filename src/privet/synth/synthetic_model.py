@@ -26,6 +26,7 @@ class SyntheticModel:
 
     `sample(n)` draws rows and costs nothing, however often; n defaults to `total`, the number of rows as it was paid for.
     `marginal("age", "sex")` is a table of expected counts, `error("age", "sex")` how far it may be from the data's.
+    `public` are the cliques whose tables were taken from public rows; no error bar rests on them.
     Models that are fitted to synthetic rows have no valid intervals: sampling noise and privacy noise are not in them.
     """
 
@@ -38,8 +39,10 @@ class SyntheticModel:
         compression: Compression | None = None,
         candidates: Mapping[Clique, CandidateBound] | None = None,
         method: str = "",
+        public: Sequence[Clique] = (),
     ) -> None:
         self.coding, self.graph, self.method = coding, graph, method
+        self.public = tuple(tuple(each) for each in public)
         self.measurements = tuple(measurements)
         self.compression = Compression.none(coding.sizes) if compression is None else compression
         self.candidates = dict(candidates or {})
@@ -117,6 +120,7 @@ class SyntheticModel:
             "measured": [[_key(m.clique), m.values, m.sigma, m.cell_variance, m.normal] for m in self.measurements],
             "method": self.method,
             "potentials": {_key(c): t for c, t in zip(plan.measured, self.graph.potentials, strict=True)},
+            "public": [_key(each) for each in self.public],
             "total": self.total,
         }
 
@@ -135,6 +139,7 @@ class SyntheticModel:
             compression=compression,
             candidates={_clique(each): CandidateBound(*bound) for each, bound in arrays["candidates"].items()},
             method=arrays["method"],
+            public=[_clique(each) for each in arrays["public"]],
         )
 
     def __eq__(self, other: object) -> bool:

@@ -1,6 +1,7 @@
 """The data behind a query: what its tables are, hidden, and the one door to exact aggregates of them."""
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, final
 
@@ -46,6 +47,12 @@ class Data:
     def __reduce__(self) -> Any:
         raise InvalidParameter("private data are not pickled: open the table where it is asked")
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Data":
+        """The same data with tables in memory copied, for audits that train on a fresh copy each time; what lies in files
+        or databases is not changed by a run, and stays where it is."""
+        copied = {name: deepcopy(table, memo) if is_frame(table) else table for name, table in self._tables.items()}
+        return Data(copied, self._settings)
+
     def check(self, plan: Bounded | Coded) -> None:
         """Refuse, from the schema of the data alone, what the plan cannot be run on. It is looked at anew each time: a file
         may be gone, or a connection busy, since the same question was answered before.
@@ -89,6 +96,10 @@ class Data:
         if not isinstance(table, Mapping) and not (is_frame(table) and hasattr(table, "columns")):
             raise InvalidData("records go into tables in memory: a mapping of arrays or a data frame")
         return Data({name: put(dict(table) if isinstance(table, Mapping) else table, records)}, self._settings)
+
+    def holds_same(self, other: "Data") -> bool:
+        """True where a table of both is one file or one object: public, since what they hold is not looked at."""
+        return any(_same_source(one, two) for one in self._tables.values() for two in other._tables.values())
 
     def joined(self, other: "Data") -> "Data":
         """Both; one name stands for one table."""
