@@ -28,7 +28,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from privet import deep
+from privet import deep, noise
 
 CLIP, MULTIPLIER, RATE = 1.0, 1.1, 0.05
 ENGINES = {"book-keeping": "bookkeeping", "vmap": "vmapped"}
@@ -115,7 +115,7 @@ def with_noise(flat: Any) -> Any:
 def private(engine: str, *, noisy: bool = True) -> Callable[[nn.Module, Tensor, Tensor], Callable[[], object]]:
     def made(model: nn.Module, inputs: Tensor, targets: Tensor) -> Callable[[], object]:
         optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
-        run = deep.make_engine(model, losses, deep.Flat(CLIP), engine=engine)  # type: ignore[arg-type]
+        run = deep.make_engine(model, losses, deep.Flat(CLIP), engine=engine)
         parameters = dict(model.named_parameters())
         sizes = [each.numel() for each in parameters.values()]
         mask = torch.ones(len(inputs), dtype=torch.bool, device=inputs.device)
@@ -123,10 +123,9 @@ def private(engine: str, *, noisy: bool = True) -> Callable[[nn.Module, Tensor, 
         def step() -> None:
             sums = run(parameters, inputs, targets, mask)
             flat = torch.cat([sums[name].flatten() for name in parameters]).cpu().numpy()
-            noisy = torch.from_numpy(np.asarray(noise.release(flat).value, dtype=np.float32)).to(inputs.device)
-            for part, each in zip(
-                noisy.split([each.numel() for each in parameters.values()]), parameters.values(), strict=True
-            ):
+            value = with_noise(flat) if noisy else flat
+            moved = torch.from_numpy(np.asarray(value, dtype=np.float32)).to(inputs.device)
+            for part, each in zip(moved.split(sizes), parameters.values(), strict=True):
                 each.grad = part.view(each.shape).div_(len(inputs))
             optimizer.step()
 
