@@ -11,10 +11,12 @@ import privet as pv
 from privet import learn, noise
 from privet.errors import InvalidData, InvalidParameter, KeyConflict, MixedUnits, PrivetError
 from privet.learn.encoding import Encoding
+from privet.learn.estimators.table_fit import solvers_by_totals
 from privet.learn.losses import Logistic
 from privet.learn.problem import Classes, GridRows, TableRecords, Task, gradient_grid, person_rows
 from privet.learn.problem.person_rows import bounded_rows
 from privet.learn.solvers import NoisyGD, ObjectivePerturbation, PersonFit, Preconditioned, SufficientStatistics
+from privet.learn.solvers.noisy_gd import NoisyGDFit
 from privet.privacy import Guarantee, Unit
 from privet.tables.data import Data
 from privet.tables.plan import Source as Table
@@ -416,3 +418,12 @@ def test_a_plan_about_rows_is_not_run_on_rows_of_persons(by_person):
     with pytest.raises(InvalidData, match="about persons alone"):
         ledger.release(plan, records)
     assert len(list(ledger.entries())) == before
+
+
+def test_the_sentence_about_rows_that_stay_names_every_registered_solver_that_could_be_taken(monkeypatch):
+    """A list written by hand named four of six, and would not know the next one."""
+    named = solvers_by_totals()
+    assert {"BoostedSSP()", "NoisyGD()", "OutputPerturbation()", "SufficientStatistics()"} <= set(named)
+    assert "NoisySGD()" not in named
+    monkeypatch.setattr(NoisyGDFit, "by_totals", False)
+    assert set(named) - set(solvers_by_totals()) == {"NoisyGD()"}

@@ -28,11 +28,16 @@ from privet.audit.statistics.clopper_pearson import point_epsilon
 from privet.audit.witness import Columns, Witness, encoded
 from privet.errors import InvalidParameter
 
-_SCOUTS, _FINALISTS = 4_000, 4  # runs that judge a pair of inputs, pairs that are judged twice
-_FEW, _SOME = 400, 1_000  # runs below which nothing is learned; nothing about outputs of many numbers
-_MANY = 10_000  # runs from which on those that are learned from need not choose as well
-_LEARNING, _CHOOSING, _MOST_LEARNING = 0.15, 0.25, 20_000
-_SCOUTING = 0.25  # of the runs choose, where there is nothing to learn first
+# None of these can make an honest mechanism look broken: what is chosen here is tested on other runs. They decide how soon
+# a broken one is seen.
+_SCOUTS = 4_000  # runs that judge a pair of inputs, at most
+_FINALISTS = 4  # pairs that are judged twice, the second time in more runs
+_FEW = 400  # runs below which no rule is learned at all
+_SOME = 1_000  # runs below which none is learned about outputs of many numbers
+_MANY = 10_000  # runs from which on the runs that rules are learned from need not choose among events as well
+_LEARNING, _CHOOSING = 0.15, 0.25  # shares of the runs that rules are learned from, and that then choose among events
+_MOST_LEARNING = 20_000  # runs that rules are learned from, at most
+_SCOUTING = 0.25  # the share that chooses where there is nothing to learn first
 _RELEASED = 40  # scouting runs through `release`
 _SAID = 400  # characters of an exception that are shown
 _CAUTION = 1e-3  # level of the intervals by which the measuring event is chosen
@@ -55,7 +60,8 @@ class Search:
 
 @dataclass(frozen=True, eq=False)
 class Scout:
-    """Who looks for events: what is run and by whom, what is looked at, and how far from the claim counts lie."""
+    """A search for events: the subject that is run, the processes that run it, the kinds of events that are looked at, and
+    the measure of how far counts lie outside the claim (`strain`)."""
 
     subject: Subject
     crew: Crew

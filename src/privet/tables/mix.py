@@ -1,4 +1,4 @@
-"""Which groups of a person are kept: a keyed mix that gives the same numbers on every engine.
+"""A keyed mix of numbers that is the same on every engine: it decides which groups and rows of a person are kept.
 
 z -> z^5 modulo 2^31 - 1 is a permutation, and every product stays below 2^62: no engine can overflow, and none of its
 own hash or random functions, which differ, is used. The salt is drawn afresh for every query. Privacy rests on none of
@@ -7,10 +7,10 @@ this: what is kept of a person depends on that person's rows and on the salt alo
 
 from privet._numerics import Array
 
-P = 2**31 - 1
+P = 2**31 - 1  # a prime: numbers are mixed modulo P
 LIMIT = 2**60  # numbers from here on, and negative ones, go through their text
-MISSING = LIMIT - 1
-FOLD = 1_000_003
+MISSING = LIMIT - 1  # the number that stands for a missing value
+FOLD = 1_000_003  # the base in which several numbers become one, modulo P; any other that P does not divide would do
 
 
 def fifth_power(z: Array) -> Array:

@@ -16,14 +16,16 @@ from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.errors import InternalError
 from privet.privacy import Direction
 
+# These choose between ways to the same interval, and how much each may cost: they change speed and width, never that both
+# ends are certified.
 _MOST_NODES = 1 << 22  # of one window: 64 MB a transform
 _MOST_WORK = 1 << 26  # nodes of all parts together
 _WIDTH_LAW = 0.3  # measured: relative width of the interval is 0.1 to 0.3 (h / std of one loss)^2
-_PASSES = 5
-_DEAR = 1_200_000  # nodes
+_PASSES = 5  # plans that are made for one question: each knows the last answer
+_DEAR = 1_200_000  # nodes of the plain way, from which on other ways are worth a look
 _OFF = 1.3  # a target this much above the loss that decides shows a heavy tail
 _ABOVE = 3.0  # the same for the logarithm of delta
-_OFTEN = 2.0
+_OFTEN = 2.0  # a target above so many widths of a part is reached by several of its large losses
 _LONG = 300.0  # standard deviations of the sum in a window
 _MANY = 100_000  # steps whose sum has few frequencies left
 _FAR = 20_000_000  # steps from which on a normal law is asked first; below, where the grid leaves much open

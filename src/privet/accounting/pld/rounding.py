@@ -22,23 +22,24 @@ from privet.privacy.atoms import blur_of
 
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
-_VANISHED = 1e-280
+_VANISHED = 1e-280  # a mass below this has no ratio that could be trusted
 _SHARE_ERROR = 2e-14  # of the shares of a cell: what the iteration of `_pass_on` leaves, and a handful of roundings
 _SAME = 1e-15  # a change of the shares that is rounding only; what is left is then below 1e-14
 _WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
-_MOST_ROUGH = 2000
-_ROUNDS = 6
-_HEAVY_END = 1e-6
+# How far settling goes, and how large a grid may be: they change speed and width, never that a law lies on its side.
+_MOST_ROUGH = 2000  # cells that are settled one by one
+_ROUNDS = 6  # of settling those
+_HEAVY_END = 1e-6  # the mass at an end from which on the lattice is moved so that it falls on a node
 _MOST_NODES = 1 << 23
 _MOST_PLACES = 1 << 40  # of an uneven mesh, most of which stay empty
 _FARTHEST = 1 << 60  # places are 64-bit numbers
 _AROUND = 4  # nodes beside an atom or a heavy end that are never left out
 _FEW_ATOMS = 64  # so many atoms may lie among the cells of an uneven mesh
-_FEW_NODES = 2000
-_PER_CELL = 32
+_FEW_NODES = 2000  # up to so many, a law that lost much is merged in the other way too
+_PER_CELL = 32  # pieces of a cell of which that way knows the masses
 _MOST_LOST = 1e-2  # of the variance: from here on another way of merging is tried
 _MARGIN = 1e-11  # a loss this little below its node may be lifted onto it, and charged
-_LARGEST_NODE = 690.0
+_LARGEST_NODE = 690.0  # e^690 is a float with room to multiply
 
 
 @dataclass(frozen=True, eq=False)

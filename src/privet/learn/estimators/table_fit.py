@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.encoding import Encoding
 from privet.learn.problem import TableRecords
-from privet.learn.solvers import PersonFit
+from privet.learn.solvers import PersonFit, SolverExample, registered_solvers
 from privet.learn.solvers.person_fit import coming_or_going
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
@@ -99,7 +100,28 @@ def table_records(table: Table, encoding: Encoding, plan: Any) -> TableRecords:
     records = TableRecords(table.rows, table.data, encoding, one_pass=getattr(inner, "one_pass", False))
     if records.apart and not getattr(inner, "by_totals", False):
         raise InvalidData(
-            "this solver goes through records one by one, and rows do not leave their engine: take Preconditioned(), "
-            "NoisyGD(), ObjectivePerturbation() or SufficientStatistics()"
+            "this solver goes through records one by one, and rows do not leave their engine: take one that reads totals "
+            f"alone ({', '.join(solvers_by_totals())})"
         )
     return records
+
+
+def solvers_by_totals() -> list[str]:
+    """The solvers whose plans run where rows stay in their engine, by what their first example plans.
+
+    >>> "NoisyGD()" in solvers_by_totals()
+    True
+    """
+    firsts = (next(iter(kind.examples())) for kind in registered_solvers().values())
+    return [f"{type(each.solver).__name__}()" for each in firsts if _reads_totals(each)]
+
+
+def _reads_totals(example: SolverExample) -> bool:
+    """True if what is planned under either relation (some solvers know one of them) reads totals alone."""
+    for unit in (Unit(), Unit("replace")):
+        try:
+            plan = example.solver.plan(replace(example.task, unit=unit), example.loss, example.promise)
+        except InvalidParameter:
+            continue
+        return bool(getattr(plan, "by_totals", False))
+    return False

@@ -46,8 +46,11 @@ def penalties(task: Task, ridge: float) -> Array:
 def solved(
     task: Task, gram: Array, cross: Array, start: Array, noise: Noise, edge: float, ridge: float, about: float = 0.0
 ) -> dict[str, Any]:
-    """The answer of a fit: `start` moved by what the equation gram d = cross says, with and without shrinkage; `about` is
-    the variance of its constant, where something is known of it.
+    """The answer of a fit: `start`, moved by the solution d of gram d = cross. `coefficients` are with shrinkage, which
+    predicts best; `center` is without it, for intervals, which `covariance` makes wide.
+
+    `noise` is that of gram and cross; `edge` the largest eigenvalue that noise alone gives the Gram, below which nothing is
+    solved without shrinkage; `about` the variance of the constant in `start`, 0 where nothing is known of it.
 
     The ridge comes last. It is no datum: with it, the equations would seem to tell that slopes are 0, and every prior that
     is wide enough for the others would look wrong.
@@ -82,5 +85,6 @@ def penalised(free: Array, gram: Array, penalty: Array) -> Array:
     values, turn = np.linalg.eigh(gram)
     if values[-1] <= 0.0:
         return free
+    # noise makes eigenvalues negative: they count as next to nothing, which only has to be solvable
     seen = (turn * np.maximum(values, 1e-9 * values[-1])) @ turn.T
     return np.asarray(free - np.linalg.solve(seen + np.diag(penalty), penalty * free))

@@ -7,7 +7,7 @@ from privet.noise.entropy import Stream
 from privet.noise.families.refined import Refined, invert
 from privet.noise.families.tails import Ends, Tails
 
-_GUARD = 64
+_GUARD = 64  # more bits of each weight than were asked for, against rounding; it changes speed only: ends are certified
 
 
 class RatioTails(Tails):
@@ -19,7 +19,7 @@ class RatioTails(Tails):
 
     @property
     def guess(self) -> int:
-        """Where inversion begins to look."""
+        """The place at which inversion begins to look."""
         return 0
 
     @abstractmethod
@@ -64,7 +64,9 @@ def _weights(law: RatioTails, guard: int) -> tuple[list[int], list[int], int, in
         top, bottom = law.largest_ratio(k)
         if top < bottom:
             rest = -(-weight_high * top // (bottom - top))  # a geometric series
-            if rest << guard - _GUARD + 16 <= low:  # rounding up, a rest of 1/gamma^2 units stays for ever
+            # Small enough is 2^-16 of the last bit that was asked for. No smaller bound could be demanded: weights are
+            # rounded up, so that the rest never falls below some units of 2^-guard, however far the sum goes.
+            if rest << guard - _GUARD + 16 <= low:
                 return lows, highs, low, high + rest, rest
         top, bottom = law.ratio(k)
         weight_low, weight_high = weight_low * top // bottom, -(-weight_high * top // bottom)
