@@ -82,16 +82,24 @@ def test_somebody_must_pay(ask: Any) -> None:
     assert "who pays?" in ask("--epsilon", 1, "--delta", 1e-9).err
 
 
-@pytest.mark.parametrize("mistake", ["nothere", "other", "n", "input", "schema"])
+@pytest.mark.parametrize(
+    "mistake", ["nothere", "other", "n", "many", "input", "schema", "itself", "link", "pattern", "both"]
+)
 def test_public_mistakes_cost_nothing_and_no_file_that_was_handed_in_is_overwritten(
     ask: Any, tmp_path: Path, mistake: str
 ) -> None:
     synth.write_table({"height": np.arange(9)}, tmp_path / "other.csv")
+    (tmp_path / "link.parquet").symlink_to(tmp_path / "visits.parquet")
     kept, before = (tmp_path / "visits.parquet").read_bytes(), spent(tmp_path)
     more: tuple[object, ...] = {
         "nothere": ("--evaluate", tmp_path / "nothere.parquet"),
         "other": ("--evaluate", tmp_path / "other.csv"),
         "n": ("--n", -3),
+        "many": ("--n", 10**13),
+        "itself": ("--evaluate", tmp_path / "visits.parquet"),
+        "link": ("--evaluate", tmp_path / "link.parquet"),
+        "pattern": ("--evaluate", tmp_path / "v*.parquet"),
+        "both": ("--out", tmp_path / "rows.csv", "--page", tmp_path / "rows.csv"),
         "input": ("--out", tmp_path / "visits.parquet"),
         "schema": ("--page", tmp_path / "s.toml"),
     }[mistake]

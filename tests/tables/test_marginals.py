@@ -179,6 +179,14 @@ def test_rows_with_a_missing_value_are_left_out_of_every_table_unless_it_has_a_c
     assert kept == [[0, 2, 1], [0, 2, 1]]
 
 
+def test_bins_are_as_many_as_a_question_can_hold() -> None:
+    assert Coding.of({"cost": Float(0, 1)}, bins=2**16).sizes == (2**16,)
+    assert Coding.of({"age": Int(0, 9)}, bins={"age": 10**9}).sizes == (10,)
+    for column in (Float(0, 1), Int(0, 10**12)):
+        with pytest.raises(InvalidParameter, match="at most 65,536 bins"):
+            Coding.of({"cost": column}, bins={"cost": 2**16 + 1})
+
+
 def test_cuts_put_an_edge_into_the_bin_above_it() -> None:
     ages = np.array([0, 17, 18, 29, 30, 64, 65, 110])
     assert counted({"age": Int(0, 110)}, {"age": ages}, cuts={"age": [18, 30, 65]}) == [[2, 2, 2, 2]]

@@ -40,7 +40,10 @@ def synth(
     n: Annotated[
         int | None,
         typer.Option(
-            "--n", min=1, help="How many rows to draw, such as 10000; as many as were paid for, if not given."
+            "--n",
+            min=1,
+            max=10**8,
+            help="How many rows to draw, such as 10000; as many as were paid for, if not given.",
         ),
     ] = None,
     epsilon: Annotated[
@@ -94,6 +97,7 @@ def synth(
         raise InvalidParameter("who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3")
     _refuse_unwritable(out, page)
     _refuse_overwriting((out, page), (*glob(file), schema, ledger, *glob(evaluate or "")))
+    _refuse_private_holdout(file, evaluate)
     holdout = None if evaluate is None else Table(evaluate, schema=schema)
     if holdout is not None:  # a file that cannot be compared with is seen before paying
         coding = made.plan(table, epsilon=epsilon, delta=delta).task.coded.coding
@@ -151,12 +155,24 @@ def _refuse_overwriting(written: tuple[Path | None, ...], given: tuple[str | Pat
             raise InvalidParameter(f"{str(path)!r} is a file that was handed in; name another one. Nothing was paid")
 
 
+def _refuse_private_holdout(file: str, evaluate: str | None) -> None:
+    """What is compared with exactly is no file that is protected: that figure would have no noise and no price."""
+    private = [each for each in glob(file) if os.path.exists(each)]
+    if any(os.path.samefile(each, other) for each in glob(evaluate or "") for other in private):
+        raise InvalidParameter(
+            "--evaluate compares exactly, and names the private file itself: give a holdout that was set aside, or ask "
+            "for the distance with noise (synth.distance). Nothing was paid"
+        )
+
+
 def _refuse_unwritable(out: Path | None, page: Path | None) -> None:
     """A refusal of what cannot be written, before it is paid for: it would be lost."""
     from privet.synth import check_table_file
 
     if out is not None:
         check_table_file(out)
+        if page is not None and out.resolve() == page.resolve():
+            raise InvalidParameter("--out and --page name one file: the page would take the place of the rows")
     for path in (out, page):
         if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
             raise InvalidParameter(f"--out: {str(path)!r} cannot be written; nothing was fitted, and nothing paid")

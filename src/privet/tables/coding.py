@@ -17,6 +17,7 @@ from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
 from privet.tables.expressions import Cut, Expression, Place, Ref, listed_values
 
 BINS = 32  # of a column of fractions, where nothing else is said
+_MOST_BINS = 2**16  # of one width: every edge is a number in each question to an engine
 _FINE = 2**53  # places inside a bin that a value is drawn from
 
 Edges = tuple[int | float, ...]
@@ -203,12 +204,14 @@ def _even(name: str, column: Column, bins: int) -> Edges | None:
     if isinstance(column, Category | Bool | Text):
         raise InvalidParameter(f"column {name!r} holds {column.describe()}, which are not put into bins")
     low, high = column.span
-    if isinstance(column, Float):
+    many = None if isinstance(column, Float) else int(high - low) + 1
+    if many is not None and bins >= many:
+        return None
+    if bins > _MOST_BINS:
+        raise InvalidParameter(f"column {name!r} is cut into at most {_MOST_BINS:,} bins, got {bins:.6g}")
+    if many is None:
         made = [low + (high - low) * (i / bins) for i in range(1, bins)]
         return tuple(each for each, below in zip(made, [low, *made], strict=False) if below < each <= high)
-    many = int(high - low) + 1
-    if bins >= many:
-        return None
     return tuple(int(low) - (-many * i // bins) for i in range(1, bins))
 
 
