@@ -186,6 +186,28 @@ def test_the_counted_cells_are_those_of_the_tree() -> None:
             assert len(heads) == 1
 
 
+def test_tables_inside_of_one_large_clique_are_summed_from_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, cliques = (4, 5, 6, 3, 4, 2), [*combinations(range(6), 3), (0,), (2, 3)]
+    plan = TreePlan(sizes, cliques)
+    assert plan.tree.cliques == ((0, 1, 2, 3, 4, 5),)
+    rng = np.random.default_rng(5)
+    potentials = [rng.normal(size=[sizes[i] for i in each]) for each in cliques]
+    before = [each.copy() for each in potentials]
+    beliefs = plan.calibrated(potentials, 50.0)
+    logs = sum(
+        each.reshape([sizes[i] if i in clique else 1 for i in range(6)])
+        for clique, each in zip(cliques, potentials, strict=True)
+    )
+    joint = np.exp(logs) * (50.0 / np.exp(logs).sum())
+    assert np.allclose(beliefs[0], joint, rtol=1e-12)
+    assert all(np.array_equal(one, two) for one, two in zip(potentials, before, strict=True))
+    through, plain = [], Reduction.sum
+    monkeypatch.setattr(Reduction, "sum", lambda self, table: (through.append(table.size), plain(self, table))[1])
+    for clique, table in zip(cliques, plan.marginals(beliefs), strict=True):
+        assert np.allclose(table, joint.sum(axis=tuple(i for i in range(6) if i not in clique)), rtol=1e-12)
+    assert sum(through) < 8 * joint.size  # each of 20 by itself would go through all of it
+
+
 def test_a_sum_over_axes_is_the_sum_whatever_lies_between() -> None:
     rng = np.random.default_rng(2)
     sizes = (3, 2, 17, 1, 4)

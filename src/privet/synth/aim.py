@@ -43,7 +43,7 @@ from privet.tables import Data
 
 _MEASURE = 0.9  # of a round's share; the rest chooses
 _MOST = 2**26  # cells of all candidates
-_QUICK = 100, 1e-4  # steps and tolerance of a round's fit
+_QUICK = 50, 1e-3  # steps and tolerance of a round's fit: closer fits follow noise, and choose no better
 
 
 @door

@@ -1,6 +1,7 @@
 """Belief propagation on a junction tree, with everything that the cliques alone decide worked out once."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from math import prod
 from typing import final
 
@@ -41,19 +42,25 @@ class TreePlan:
         self._closed = self._forbidden()
 
     def _nested(self) -> list[tuple[int, int, int, Reduction]]:
-        """For each measured clique, the largest first: its number, and the smallest table that holds it, which is another
-        measured one (its number, and -1) or a clique of the tree (-1, and its number). Small tables are added into, and
-        summed from, small tables."""
-        cells = [prod(self.sizes[i] for i in each) for each in self.measured]
-        order = sorted(range(len(cells)), key=lambda i: -cells[i])
+        """For each table, those that hold it first: its number, and the one that it is summed from, which is another table
+        (its number, and -1) or a clique of the tree (-1, and its number). The measured cliques have the first numbers.
+
+        Beside these there are tables that hold several of them: two tables whose union is small are summed from that, so
+        that few sums, and few additions, go over a whole clique of the tree."""
+        at = {each: i for i, each in enumerate(self.measured)}
+        above: dict[Clique, Clique | int] = {}
+        for host in range(len(self.tree.cliques)):
+            here = [each for each in self.measured if self.host(each) == host]
+            above |= _shared(here, self.tree.cliques[host], host, self.sizes)
+        for each in above:
+            at.setdefault(each, len(at))
+        self._tables = len(at)
         found = []
-        for place, i in enumerate(order):
-            wanted = set(self.measured[i])
-            above = [j for j in order[:place] if wanted < set(self.measured[j])]
-            j = min(above, key=lambda j: cells[j], default=-1)
-            host = self.host(self.measured[i]) if j < 0 else -1
-            whole = self.tree.cliques[host] if j < 0 else self.measured[j]
-            found.append((i, j, host, Reduction(whole, self.measured[i], self.sizes)))
+        for each in sorted(above, key=lambda each: (-len(each), each)):  # what holds a table has more columns
+            over = above[each]
+            j, host = (-1, over) if isinstance(over, int) else (at[over], -1)
+            whole = self.tree.cliques[over] if isinstance(over, int) else over
+            found.append((at[each], j, host, Reduction(whole, each, self.sizes)))
         return found
 
     def host(self, clique: Clique) -> int:
@@ -78,14 +85,18 @@ class TreePlan:
     def calibrated(self, potentials: Sequence[Array], total: float) -> list[Array]:
         """The beliefs of the tree's cliques, each of which sums to `total`: two passes, in logarithms."""
         logs = [np.zeros(shape) for shape in self.shapes]
-        gathered = [np.ascontiguousarray(each) for each in potentials]
+        gathered: list[Array | None] = [np.ascontiguousarray(each) for each in potentials]
+        gathered += [None] * (self._tables - len(gathered))
         for i, j, host, onto in reversed(self._steps):
+            part = gathered[i]
+            assert part is not None  # every table that was made is summed from, and so was added to
             if j >= 0:  # added up where the table is small; the caller's potentials stay as they are
-                whole = gathered[j].reshape(onto.shape) + onto.spread(gathered[i])
-                gathered[j] = whole.reshape(gathered[j].shape)
+                before = gathered[j]
+                whole = np.zeros(onto.shape) if before is None else before.reshape(onto.shape)
+                gathered[j] = whole + onto.spread(part)
             else:
                 view = logs[host].reshape(onto.shape)
-                view += onto.spread(gathered[i])
+                view += onto.spread(part)
         sums: list[Array] = [np.ones(1)] * len(logs)
         for i in range(len(logs) - 1, -1, -1):
             closed, parent = self._closed[i], self.tree.parents[i]
@@ -137,7 +148,35 @@ class TreePlan:
 
     def marginals(self, beliefs: Sequence[Array]) -> list[Array]:
         """The tables of the measured cliques."""
-        found: list[Array] = [np.empty(0)] * len(self.measured)
+        found: list[Array] = [np.empty(0)] * self._tables
         for i, j, host, onto in self._steps:
             found[i] = onto.sum(found[j] if j >= 0 else beliefs[host])
-        return found
+        return found[: len(self.measured)]
+
+
+def _shared(cliques: Sequence[Clique], whole: Clique, host: int, sizes: Sequence[int]) -> dict[Clique, Clique | int]:
+    """For each of these cliques, all of which lie in `whole`, and for unions of them, what it is summed from: a union, or
+    `host`, which stands for the whole. The two tables whose union has fewest cells go together, until one is left.
+
+    >>> _shared([(0, 1), (1, 2), (3, 4)], (0, 1, 2, 3, 4), 7, (2,) * 5)
+    {(0, 1): (0, 1, 2), (1, 2): (0, 1, 2), (0, 1, 2): 7, (3, 4): 7}
+    """
+    top: list[Clique] = sorted(cliques)
+    above: dict[Clique, Clique | int] = {}
+    unions = {pair: _union(*pair, sizes) for pair in combinations(top, 2)}
+    while unions:
+        (one, two), (_, union) = min(unions.items(), key=lambda item: (item[1], item[0]))
+        if union == whole:  # the cheapest union is no cheaper than the whole
+            break
+        for each in (one, two):
+            if each != union:
+                above[each] = union
+        top = sorted({*top, union} - {one, two} | {union})
+        unions = {pair: made for pair, made in unions.items() if one not in pair and two not in pair}
+        unions |= {(min(each, union), max(each, union)): _union(each, union, sizes) for each in top if each != union}
+    return above | dict.fromkeys(top, host)
+
+
+def _union(one: Clique, two: Clique, sizes: Sequence[int]) -> tuple[int, Clique]:
+    union = tuple(sorted({*one, *two}))
+    return prod(sizes[i] for i in union), union
