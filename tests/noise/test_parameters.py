@@ -29,6 +29,7 @@ OTHERS = {
     "argmax_gumbel": {"scores": (1.0, 2.0), "scale": 1.0},
     "argmax_exponential": {"scores": (1.0, 2.0), "scale": 1.0},
     "argmax_laplace": {"scores": (1.0, 2.0), "scale": 1.0},
+    "argmax_gaussian": {"scores": (1.0, 2.0), "scale": 1.0},
 }
 
 
@@ -78,7 +79,9 @@ def test_parameters_are_keyword_only(name):
         getattr(noise, name)(1.0)
 
 
-@pytest.mark.parametrize("name", ["choice_log", "choice_exp", "permutation", "argmax_gumbel", "argmax_laplace"])
+@pytest.mark.parametrize(
+    "name", ["choice_log", "choice_exp", "permutation", "argmax_gumbel", "argmax_laplace", "argmax_gaussian"]
+)
 def test_only_the_first_argument_may_be_positional(name):
     _, *others = inspect.signature(getattr(noise, name)).parameters.values()
     assert {p.kind for p in others} == {inspect.Parameter.KEYWORD_ONLY}
@@ -185,6 +188,7 @@ def test_a_bound_beyond_64_bits_is_for_single_numbers():
         lambda s: noise.argmax_gumbel(s, scale=1),
         lambda s: noise.argmax_exponential(s, scale=1),
         lambda s: noise.argmax_laplace(s, scale=1),
+        lambda s: noise.argmax_gaussian(s, scale=1),
     ],
 )
 def test_bad_scores_are_refused_without_showing_them(select, scores):

@@ -6,6 +6,8 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+import scipy.special
+from mpmath import mp
 
 from privet import noise, testing
 from privet.noise.families import coins
@@ -149,7 +151,39 @@ def test_laplace_maximum():
     check_law(many(noise.argmax_laplace, scale=1.5), chances)
 
 
-@pytest.mark.parametrize("name", ["_Gumbel", "_Exponential", "_Laplace"])
+def test_gaussian_maximum():
+    def density(x):
+        return np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+
+    chances = maximum(SCORES / 1.5, density, scipy.special.ndtr, np.linspace(-30, 30, 300_001))
+    check_law(many(noise.argmax_gaussian, scale=1.5), chances)
+    with pytest.raises(AssertionError):
+        check_law(many(noise.argmax_gaussian, scale=1.0), chances)
+
+
+@pytest.mark.parametrize("cell", [0, 1, 2**10, 2**44, 2**62 + 12345, 2**63 - 1])
+@pytest.mark.parametrize("length", [64, 192])
+def test_exact_normal_quantiles_enclose_those_of_sixty_digits(cell, length):
+    wide = cell << length - 64
+    near, far = argmax._normal(wide, length)
+    with mp.workdps(120):
+
+        def quantile(mass):
+            return mp.sqrt(2) * mp.erfinv(1 - 2 * mass)
+
+        ends = [
+            quantile(mp.mpf(wide + 1) / mp.mpf(2) ** length),
+            quantile(mp.mpf(wide) / mp.mpf(2) ** length) if wide else None,
+        ]
+        # a step of the grid, and what 64 bits beyond the cell leave open where the tail is a few cells wide
+        step = mp.mpf(2) ** -length + mp.mpf(2) ** -62 / max(wide, 1)
+        assert 0 <= ends[0] - mp.mpf(near.numerator) / near.denominator <= 2 * step
+        assert (far is None) == (wide == 0)
+        if far is not None:
+            assert 0 <= mp.mpf(far.numerator) / far.denominator - ends[1] <= 2 * step
+
+
+@pytest.mark.parametrize("name", ["_Gumbel", "_Exponential", "_Laplace", "_Gaussian"])
 def test_float_intervals_enclose_exact_ones(name):
     """End words and ordinary ones; the refined interval lies inside."""
     words = [0, 1, 2**20, 2**44, 2**63, 2**64 - 2, 2**64 - 1, *noise.Seeded(3).stream().words(40).tolist()]
@@ -163,7 +197,7 @@ def test_float_intervals_enclose_exact_ones(name):
 
 def test_ties_in_floats_are_settled_by_refinement():
     """Equal scores and equal words: the float intervals coincide, and the next bits decide, both ways."""
-    for name in ("_Gumbel", "_Exponential", "_Laplace"):
+    for name in ("_Gumbel", "_Exponential", "_Laplace", "_Gaussian"):
         winners = set()
         for seed in range(20):
             law = getattr(argmax, name)(Scripted([2**62, 2**62, 0]), 2)
@@ -174,7 +208,7 @@ def test_ties_in_floats_are_settled_by_refinement():
 
 
 def test_scores_far_apart_and_far_out():
-    for select in (noise.argmax_gumbel, noise.argmax_exponential, noise.argmax_laplace):
+    for select in (noise.argmax_gumbel, noise.argmax_exponential, noise.argmax_laplace, noise.argmax_gaussian):
         assert select([0.0, 1e308, -1e308], scale=1.0) == 1
         assert select([1e16, 1e16 + 2], scale=1e-3) == 1
         assert select([7.0], scale=1.0) == 0

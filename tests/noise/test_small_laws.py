@@ -91,6 +91,7 @@ def test_close_candidates_are_settled_exactly():
         ("argmax_gumbel", math.e / (1.0 + math.e)),
         ("argmax_laplace", 1.0 - 0.75 / math.e),
         ("argmax_exponential", 1.0 - 0.5 / math.e),
+        ("argmax_gaussian", 0.5 + 0.5 * math.erf(0.5)),
     ],
 )
 @pytest.mark.parametrize("scale", [1.0, 3.0])

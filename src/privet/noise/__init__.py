@@ -11,6 +11,7 @@ Parameters are keyword-only; an int, a float (the rational it stands for) or a F
 from privet._face import face
 from privet.noise.argmax import (
     argmax_exponential as argmax_exponential,
+    argmax_gaussian as argmax_gaussian,
     argmax_gumbel as argmax_gumbel,
     argmax_laplace as argmax_laplace,
 )
