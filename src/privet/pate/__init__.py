@@ -1,6 +1,14 @@
-"""Private aggregation of teacher ensembles: teachers, aggregators, student."""
+"""Private aggregation of teacher ensembles: teachers of disjoint parts, noisy votes, a student that may leave."""
 
-from privet._face import face, not_in_this_version
+from privet._face import face
+from privet.pate.aggregator import Aggregator as Aggregator
+from privet.pate.confident_gn_max import ConfidentGNMax as ConfidentGNMax
+from privet.pate.gn_max import GNMax as GNMax
+from privet.pate.gumbel_max import GumbelMax as GumbelMax
+from privet.pate.ln_max import LNMax as LNMax
+from privet.pate.partition import KeyedPartition as KeyedPartition
+from privet.pate.student import Student as Student
+from privet.pate.teachers import Teachers as Teachers
+from privet.pate.votes import Votes as Votes
 
 __all__, __dir__ = face(globals())
-__getattr__ = not_in_this_version(__name__)

@@ -1,0 +1,114 @@
+"""Labels only where the teachers agree: a noisy threshold first, then the plurality with normal noise."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from privet._cache import kept_property
+from privet._numerics import Array, root_up
+from privet._validate import above, count, finite, set_frozen
+from privet.errors import InvalidParameter
+from privet.mechanisms import Algorithm, Example, Form, Gaussian, Numbers, Sensitivity, Source, register
+from privet.pate.aggregator import check_unit, check_votes, price_for
+from privet.pate.gn_max import GNMax
+from privet.pate.small_votes import moved
+from privet.pate.votes import Votes
+from privet.privacy import Composed, PrivacyLoss, Repeated, Unit
+
+ABSTAINED = -1
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class ConfidentGNMax(Algorithm[Votes, Array]):
+    """Labels of those queries in which the largest count plus normal noise of deviation `sigma1` reaches `threshold`: the
+    class with the largest count plus fresh noise of deviation `sigma2`. The others are -1, and so is what comes after the
+    first `answers` of them.
+
+    `queries` thresholds and `answers` answers are paid for in advance. A query without an answer costs its threshold, a
+    unanimous one as much as any other, and answers that were not needed are not paid back.
+
+    **Guarantee:** queries times 1/sigma1-GDP (the largest count moves by at most 1) and answers times sqrt(2)/sigma2-GDP.
+    **Reference:** Papernot et al. 2018. **Proof:** docs/proofs/pate/confident_gn_max.md.
+
+    >>> from privet import accounting
+    >>> labels = ConfidentGNMax(threshold=200, sigma1=150.0, sigma2=40.0, queries=640, answers=286, classes=10)
+    >>> round(float(accounting.epsilon(labels.loss, delta=1e-5).upper), 3)
+    2.543
+    """
+
+    name = "pate_confident_gn_max"
+    at_most = True
+
+    threshold: float
+    sigma1: float
+    sigma2: float
+    queries: int
+    answers: int
+    classes: int
+    unit: Unit = field(default=Unit())  # type: ignore[assignment]
+    fixed_ids: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        count("queries", self.queries, 1)
+        if count("answers", self.answers, 1) > self.queries:
+            raise InvalidParameter("answers must be at most queries")
+        count("classes", self.classes, 2)
+        check_unit(self.unit, self.fixed_ids)
+        ends = {name: above(name, getattr(self, name), 0.0) for name in ("sigma1", "sigma2")}
+        set_frozen(self, threshold=finite("threshold", self.threshold), **ends)
+        self.loss.gaussian()  # noise so small that no double holds its price is refused here
+
+    @kept_property
+    def _one_teacher(self) -> Unit:
+        """The unit of the parts: one teacher who changes."""
+        moves = self.unit.relation if self.unit.relation != "replace" or self.fixed_ids else "add_remove"
+        return Unit(moves, person=self.unit.person)
+
+    @kept_property
+    def threshold_part(self) -> Gaussian:
+        """The noise on the largest counts of all queries: a vector that a teacher moves by at most 1 everywhere."""
+        return Gaussian(
+            scale=self.sigma1,
+            sensitivity=Sensitivity(root_up(self.queries), norm="l2", unit=self._one_teacher),
+        )
+
+    def answer_part(self, queries: int) -> GNMax:
+        """The aggregator of the queries that are answered."""
+        fixed = self.fixed_ids and self._one_teacher.relation == "replace"
+        return GNMax(sigma=self.sigma2, queries=queries, classes=self.classes, unit=self._one_teacher, fixed_ids=fixed)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        one = self.answer_part(1).loss
+        parts = Composed((self.threshold_part.loss, Repeated(one, self.answers)))
+        return price_for(self.unit, self.fixed_ids, lambda _: parts)
+
+    @property
+    def form(self) -> Form:
+        return Numbers()
+
+    def _admit(self, value: Votes) -> None:
+        check_votes(value, self.queries, self.classes)
+
+    def _run(self, prepared: Votes, source: Source) -> Array:
+        tops = prepared.exact_counts.max(axis=1).astype(np.int64)
+        reached = np.asarray(self.threshold_part.release(tops, source=source).value) >= self.threshold
+        chosen = np.flatnonzero(reached)[: self.answers]
+        labels = np.full(self.queries, ABSTAINED, dtype=np.int64)
+        if len(chosen):
+            labels[chosen] = self.answer_part(len(chosen)).release(prepared.exact_part(chosen), source=source).value
+        return labels
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        def made(**more: Any) -> "ConfidentGNMax":
+            return cls(threshold=4.0, sigma1=2.0, sigma2=2.0, queries=3, answers=2, classes=2, **more)
+
+        yield Example(made(), *moved([[4, 1], [2, 3], [5, 0]], [[3, 2], [3, 2], [4, 1]]), detects=0.2)
+        replaced = [[4, 1], [2, 3], [5, 0]], [[2, 3], [4, 1], [3, 2]]
+        yield Example(made(unit=Unit("replace")), *moved(*replaced), detects=0.2)

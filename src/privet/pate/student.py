@@ -1,0 +1,72 @@
+"""The student: the only model that leaves, trained on public rows and released labels."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from privet._calls import door
+from privet._numerics import Array
+from privet._validate import count
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms import Release
+
+_UNLABELLED = -1
+
+
+@door
+@final
+class Student:
+    """A model of the public pool and the labels that were released for it: post-processing, so that it costs nothing more,
+    and even its parameters are safe.
+
+    `model` is any estimator of scikit-learn. Rows without a label (-1) are left out, or, with `neighbours`, get one by
+    spreading the released labels over the graph of that many nearest neighbours in the pool; the mass of each class is
+    that of the released labels.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> pool = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> Student(LogisticRegression(), classes=["low", "high"]).fit(pool, [0, -1, -1, 1]).predict([[2.0], [8.0]]).tolist()
+    ['low', 'high']
+    """
+
+    def __init__(self, model: Any, *, classes: Sequence[Any], neighbours: int | None = None) -> None:
+        if not (hasattr(model, "fit") and hasattr(model, "predict")):
+            raise InvalidParameter("model must have fit and predict, as the estimators of scikit-learn have")
+        if neighbours is not None:
+            count("neighbours", neighbours, 1)
+        self.model, self.classes, self.neighbours = model, tuple(classes), neighbours
+
+    @door
+    def fit(self, pool: Any, labels: Any) -> Any:
+        """The trained model, with the classes by their names. `labels` is a release of an aggregator, or its value."""
+        rows, told = np.asarray(pool), np.asarray(labels.value if isinstance(labels, Release) else labels)
+        if rows.ndim != 2 or told.shape != (len(rows),) or told.dtype.kind not in "iu":
+            raise InvalidData("labels must be whole numbers, one for each row of the pool")
+        if told.size and not (told.min() >= _UNLABELLED and told.max() < len(self.classes)):
+            raise InvalidData("labels are places in the list of classes, or -1")
+        known = told != _UNLABELLED
+        if len(np.unique(told[known])) < 2:
+            raise InvalidData("a student needs labels of two classes or more")
+        if self.neighbours is not None:
+            told, known = self._spread(rows, told), np.ones(len(rows), dtype=bool)
+        names = np.empty(len(self.classes), dtype=object)
+        names[:] = self.classes
+        return self.model.fit(rows[known], np.array(names[told[known]].tolist()))
+
+    def _spread(self, rows: Array, told: Array) -> Array:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.semi_supervised import LabelSpreading
+
+        near = min(int(self.neighbours or 1), len(rows) - 1)
+        spread = LabelSpreading(kernel="knn", n_neighbors=near, alpha=0.99, max_iter=200)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # 200 rounds carry labels far enough
+            spread.fit(rows, told)
+        mass = np.maximum(spread.label_distributions_.sum(axis=0), 1e-12)
+        shares = np.array([(told == each).sum() for each in spread.classes_], dtype=float)
+        # each class weighs as much as among the released labels, however large its part of the graph is
+        made: Array = spread.classes_[np.argmax(spread.label_distributions_ * (shares / mass), axis=1)]
+        made[told != _UNLABELLED] = told[told != _UNLABELLED]
+        return made

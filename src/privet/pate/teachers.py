@@ -1,0 +1,139 @@
+"""Teachers: one model for each part of the private rows, whose votes are all that is ever asked of them."""
+
+import hashlib
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, final
+
+import numpy as np
+
+from privet._calls import door
+from privet._numerics import Array
+from privet._progress import track
+from privet._validate import count, instance
+from privet.errors import InvalidData, InvalidParameter, SerialisationError
+from privet.pate.partition import KeyedPartition
+from privet.pate.votes import Votes
+
+_POOL = "the pool must be public: rows that nobody has to be protected from. Say so with public=True"
+
+
+@door
+@final
+class Teachers:
+    """Models of disjoint parts of the private rows, made by `factory()`: anything with `fit(X, y)` and `predict(X)`.
+
+    Each part belongs to the persons whose ids hash into it, and each teacher has a random stream of its own, so that one
+    person changes one teacher and no other. `classes` is the public list of classes. A teacher whose part is empty, that
+    fails, or that answers with anything else votes for `default`, the first class unless you say otherwise: none is ever
+    dropped. Teachers are not pickled, exported or served; labels are released from their votes.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.arange(40.0)[:, None], np.arange(40) >= 20
+    >>> made = Teachers(LogisticRegression, KeyedPartition(3, b"key"), classes=[False, True])
+    >>> made.fit(X, y, ids=range(40)).vote([[0.0], [39.0]], public=True)
+    <private votes: 2 queries, 2 classes, 3 teachers>
+    """
+
+    def __init__(
+        self, factory: Callable[[], Any], partition: KeyedPartition, *, classes: Sequence[Any], default: Any = None
+    ) -> None:
+        if not callable(factory):
+            raise InvalidParameter("factory must make a model when it is called, such as lambda: LogisticRegression()")
+        self.factory, self.partition = factory, instance("partition", partition, KeyedPartition)
+        self.classes = tuple(classes)
+        if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
+            raise InvalidParameter("classes must be a public list of two or more, each once")
+        if default is not None and default not in self.classes:
+            raise InvalidParameter("default must be one of the classes")
+        self.default = 0 if default is None else self.classes.index(default)
+        self._models: list[Any] = []
+
+    @door
+    def fit(self, X: Any, y: Any, *, ids: Any, jobs: int = 1) -> "Teachers":
+        """Train every teacher on its part. What happens in a part is not said, for it depends on its rows."""
+        rows, targets = np.asarray(X), np.asarray(y)
+        if rows.ndim < 2 or targets.ndim != 1 or len(rows) != len(targets):
+            raise InvalidData("X must be rows and y one class for each of them")
+        parts = self.partition.assign(ids)
+        if len(parts) != len(rows):
+            raise InvalidData("ids must be as many as there are rows: the person of each")
+        order = np.argsort(parts, kind="stable")
+        bounds = np.searchsorted(parts[order], np.arange(self.partition.parts + 1))
+        tasks = [(part, rows[chosen], targets[chosen]) for part, chosen in enumerate(np.split(order, bounds[1:-1]))]
+        self._models = self._trained(tasks, count("jobs", jobs, 1))
+        return self
+
+    def _trained(self, tasks: list[tuple[int, Array, Array]], jobs: int) -> list[Any]:
+        if jobs == 1:
+            work, made = track("teachers", len(tasks)), []
+            for part, X, y in tasks:
+                made.append(_train(self.factory, self._seed(part), X, y))
+                work.advance()
+            return made
+        from joblib import Parallel, delayed
+
+        return list(
+            Parallel(n_jobs=jobs)(delayed(_train)(self.factory, self._seed(part), X, y) for part, X, y in tasks)
+        )
+
+    def _seed(self, part: int) -> int:
+        """The seed of a teacher: by its part alone, so that the rows of others cannot change it. It protects nobody."""
+        digest = hashlib.blake2b(f"teacher {part}".encode(), key=self.partition.key, digest_size=4).digest()
+        return int.from_bytes(digest, "big")
+
+    @door
+    def vote(self, pool: Any, *, public: bool = False, adaptive: bool = False) -> Votes:
+        """One vote of each teacher for each row of a public pool."""
+        if public is not True:
+            raise InvalidParameter(_POOL)
+        if not self._models:
+            raise InvalidParameter("the teachers are not trained: call fit first")
+        rows = np.asarray(pool)
+        if rows.ndim < 2 or not len(rows):
+            raise InvalidData("the pool must be rows, and at least one")
+        places = {each: place for place, each in enumerate(self.classes)}
+        counts = np.zeros((len(rows), len(self.classes)), dtype=np.int32)
+        for model in self._models:
+            np.add.at(counts, (np.arange(len(rows)), self._answers(model, rows, places)), 1)
+        return Votes(counts, teachers=len(self._models), adaptive=adaptive)
+
+    def _answers(self, model: Any, rows: Array, places: dict[Any, int]) -> Array:
+        try:
+            told = np.asarray(model.predict(rows)).tolist()
+            if len(told) != len(rows):
+                raise ValueError
+            return np.array([self._place(each, places) for each in told], dtype=np.int64)
+        except Exception:  # whatever went wrong depends on the rows of its part: it votes, and nothing is said
+            return np.full(len(rows), self.default, dtype=np.int64)
+
+    def _place(self, told: Any, places: dict[Any, int]) -> int:
+        try:
+            return places.get(told, self.default)
+        except TypeError:  # a list, say: no class
+            return self.default
+
+    def __repr__(self) -> str:
+        return f"<{self.partition.parts} private teachers of {len(self.classes)} classes>"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise SerialisationError("teachers remember private rows: they are not pickled, exported or served")
+
+
+def _train(factory: Callable[[], Any], seed: int, X: Array, y: Array) -> Any:
+    """A model of one part, or None where there is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # whether a solver converged depends on the rows
+            return _fitted(factory, seed, X, y)
+    except Exception:  # one class in a part, a solver that fails: depends on the rows, so nothing is said
+        return None
+
+
+def _fitted(factory: Callable[[], Any], seed: int, X: Array, y: Array) -> Any:
+    if not len(X):
+        return None
+    model = factory()
+    if "random_state" in getattr(model, "get_params", dict)():
+        model.set_params(random_state=seed)
+    return model.fit(X, y)

@@ -1,0 +1,180 @@
+"""Partition, teachers and student: one person changes one teacher, failures vote, and only the student leaves."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from privet import pate
+from privet.errors import InvalidData, InvalidParameter, SerialisationError
+
+KEY = b"a public key"
+
+
+def data(rows=200):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, rows)
+    return rng.normal(size=(rows, 4)) + 2.0 * y[:, None], y
+
+
+def test_a_part_depends_on_the_own_id_alone():
+    partition = pate.KeyedPartition(7, KEY)
+    ids = np.arange(500)
+    parts = partition.assign(ids)
+    assert parts.min() >= 0
+    assert parts.max() < 7
+    assert np.bincount(parts, minlength=7).min() > 40
+    shuffled = np.random.default_rng(0).permutation(500)
+    assert np.array_equal(partition.assign(ids[shuffled]), parts[shuffled])
+    assert np.array_equal(partition.assign(ids[:-1]), parts[:-1])
+    assert np.array_equal(partition.assign(ids.astype(np.int32)), parts)
+    assert not np.array_equal(pate.KeyedPartition(7, b"other").assign(ids), parts)
+    assert partition.assign([]).tolist() == []
+
+
+@pytest.mark.parametrize("ids", [[1.5], [None], [True], [[1]], [("a",)]])
+def test_ids_are_whole_numbers_or_texts(ids):
+    held = np.empty(1, dtype=object)
+    held[0] = ids[0]
+    with pytest.raises(InvalidData, match="whole numbers or texts"):
+        pate.KeyedPartition(3, KEY).assign(held)
+
+
+def test_one_more_row_changes_one_teacher():
+    X, y = data()
+    rng = np.random.default_rng(2)
+    pool = rng.normal(size=(50, 4)) * 3
+    made = [
+        pate.Teachers(
+            lambda: DecisionTreeClassifier(max_features=1), pate.KeyedPartition(9, KEY), classes=range(3)
+        ).fit(X[:n], y[:n], ids=np.arange(n))
+        for n in (199, 200)
+    ]
+    part = int(pate.KeyedPartition(9, KEY).assign([199])[0])
+    told = [[model.predict(pool).tolist() for model in each._models] for each in made]
+    assert [place for place in range(9) if told[0][place] != told[1][place]] in ([], [part])
+    one, two = (each.vote(pool, public=True).exact_counts for each in made)
+    assert np.abs(one - two).sum(axis=1).max() <= 2
+    assert np.array_equal(made[0].vote(pool, public=True).exact_counts, one)
+
+
+class Raises:
+    def fit(self, X, y):
+        raise RuntimeError(f"secret {X[0]}")
+
+    def predict(self, X):
+        raise RuntimeError("secret")
+
+
+class Strange:
+    def __init__(self, answer):
+        self.answer = answer
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self.answer(len(X))
+
+
+STRANGE = {
+    "raises": Raises,
+    "nan": lambda: Strange(lambda n: [float("nan")] * n),
+    "an unknown class": lambda: Strange(lambda n: ["zebra"] * n),
+    "too few answers": lambda: Strange(lambda n: [1]),
+    "lists": lambda: Strange(lambda n: [[1, 2]] * n),
+    "nothing": lambda: Strange(lambda n: None),
+}
+
+
+@pytest.mark.parametrize("factory", STRANGE.values(), ids=STRANGE)
+def test_a_teacher_that_fails_votes_for_the_default(factory):
+    X, y = data(30)
+    teachers = pate.Teachers(factory, pate.KeyedPartition(4, KEY), classes=[0, 1, 2], default=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        votes = teachers.fit(X, y, ids=np.arange(30)).vote(X[:3], public=True)
+    assert votes.exact_counts.tolist() == [[0, 0, 4]] * 3
+
+
+def test_fewer_rows_than_teachers_and_parts_of_one_class():
+    X, y = data(6)
+    made = pate.Teachers(LogisticRegression, pate.KeyedPartition(20, KEY), classes=range(3)).fit(X, y, ids=range(6))
+    assert made.vote(X, public=True).exact_counts.sum(axis=1).tolist() == [20] * 6
+
+
+def test_processes_train_the_same_teachers():
+    X, y = data(60)
+    partition, pool = pate.KeyedPartition(4, KEY), data(10)[0]
+    one, two = (
+        pate.Teachers(LogisticRegression, partition, classes=range(3)).fit(X, y, ids=range(60), jobs=jobs)
+        for jobs in (1, 2)
+    )
+    assert np.array_equal(one.vote(pool, public=True).exact_counts, two.vote(pool, public=True).exact_counts)
+
+
+def test_teachers_stay():
+    X, y = data(30)
+    teachers = pate.Teachers(LogisticRegression, pate.KeyedPartition(2, KEY), classes=range(3)).fit(X, y, ids=range(30))
+    with pytest.raises(SerialisationError, match="not pickled"):
+        pickle.dumps(teachers)
+    with pytest.raises(InvalidParameter, match="public=True"):
+        teachers.vote(X)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda X, y: pate.Teachers(3, pate.KeyedPartition(2, KEY), classes=[0, 1]), "factory"),
+        (lambda X, y: pate.Teachers(Raises, 2, classes=[0, 1]), "partition"),
+        (lambda X, y: pate.Teachers(Raises, pate.KeyedPartition(2, KEY), classes=[0]), "classes"),
+        (lambda X, y: pate.Teachers(Raises, pate.KeyedPartition(2, KEY), classes=[0, 0]), "classes"),
+        (lambda X, y: pate.Teachers(Raises, pate.KeyedPartition(2, KEY), classes=[0, 1], default=7), "default"),
+        (lambda X, y: pate.KeyedPartition(0, KEY), "parts"),
+        (lambda X, y: pate.KeyedPartition(2, b""), "key"),
+        (lambda X, y: _teachers().fit(X, y, ids=[1]), "ids"),
+        (lambda X, y: _teachers().fit(X, y[:2], ids=range(30)), "rows"),
+        (lambda X, y: _teachers().vote(X, public=True), "fit first"),
+        (lambda X, y: _teachers().fit(X, y, ids=range(30)).vote(X[:0], public=True), "at least one"),
+    ],
+)
+def test_mistakes_are_one_sentence(ask, words):
+    with pytest.raises((InvalidParameter, InvalidData), match=words):
+        ask(*data(30))
+
+
+def _teachers():
+    return pate.Teachers(LogisticRegression, pate.KeyedPartition(2, KEY), classes=range(3))
+
+
+def test_the_student_learns_from_labels_alone():
+    X, y = data(300)
+    labels = np.where(np.arange(300) < 40, y, -1)
+    plain = pate.Student(LogisticRegression(), classes=["a", "b", "c"]).fit(X, labels)
+    spread = pate.Student(LogisticRegression(), classes=["a", "b", "c"], neighbours=7).fit(X, labels)
+    names = np.array(["a", "b", "c"])[y]
+    assert (plain.predict(X) == names).mean() > 0.85
+    assert (spread.predict(X) == names).mean() > 0.85
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ([0, 1], "one for each"),
+        ([0.5] * 30, "whole"),
+        ([0] * 30, "two classes"),
+        ([9] * 30, "places"),
+        ([-1] * 30, "two"),
+    ],
+)
+def test_labels_that_teach_nothing_are_refused(labels, words):
+    with pytest.raises(InvalidData, match=words):
+        pate.Student(LogisticRegression(), classes=[0, 1, 2]).fit(data(30)[0], labels)
+
+
+def test_a_student_is_a_model():
+    with pytest.raises(InvalidParameter, match="fit and predict"):
+        pate.Student(3, classes=[0, 1])
