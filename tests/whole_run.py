@@ -34,6 +34,7 @@ BUDGET = {
     "noise": 85,
     "oracles": 10,
     "package": 40,
+    "pate": 60,
     "privacy": 80,
     "queries": 135,
     "report": 20,

@@ -81,11 +81,11 @@ def test_type_checkers_see_the_same_names():
 
 
 def test_completion_shows_public_names_only():
-    from privet import accounting, pate, privacy
+    from privet import accounting, privacy, server
 
     assert dir(privet) == sorted(privet.__all__)
     for room in (privacy, accounting):
         assert dir(room) == room.__all__
         assert [name for name in dir(room) if name.startswith("_") or name in ("face", "loss", "rdp")] == []
-    with pytest.raises(AttributeError, match="pate is not in this version"):
-        _ = pate.Teachers
+    with pytest.raises(AttributeError, match="server is not in this version"):
+        _ = server.serve

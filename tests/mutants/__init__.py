@@ -11,6 +11,7 @@ from tests.mutants.local import LOCAL
 from tests.mutants.local_numbers import LOCAL_NUMBERS
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
+from tests.mutants.pate import PATE
 from tests.mutants.payment import PAYMENT
 from tests.mutants.privacy import PRIVACY
 from tests.mutants.queries import QUERIES
@@ -30,6 +31,7 @@ ROOMS = (
     LOCAL_NUMBERS,
     MECHANISMS,
     NOISE,
+    PATE,
     PAYMENT,
     PRIVACY,
     QUERIES,

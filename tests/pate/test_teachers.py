@@ -178,3 +178,23 @@ def test_labels_that_teach_nothing_are_refused(labels, words):
 def test_a_student_is_a_model():
     with pytest.raises(InvalidParameter, match="fit and predict"):
         pate.Student(3, classes=[0, 1])
+
+
+def test_every_teacher_has_a_stream_of_its_own():
+    """Two parts with the same rows are not the same teacher."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(60, 6)), rng.integers(0, 2, 60)
+    teachers = pate.Teachers(
+        lambda: DecisionTreeClassifier(max_features=1), pate.KeyedPartition(6, KEY), classes=[0, 1]
+    )
+    teachers.fit(np.tile(X, (6, 1)), np.tile(y, 6), ids=_one_in_each_part(6, 60))
+    told = {tuple(model.predict(X * 1.3).tolist()) for model in teachers._models}
+    assert len(told) > 1
+
+
+def _one_in_each_part(parts, rows):
+    """Ids such that each part gets the same rows."""
+    partition, found = pate.KeyedPartition(parts, KEY), {}
+    for each in range(1_000):
+        found.setdefault(int(partition.assign([each])[0]), each)
+    return np.repeat([found[part] for part in range(parts)], rows)

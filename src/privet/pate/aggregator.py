@@ -12,7 +12,7 @@ from privet import accounting
 from privet._calls import door
 from privet._numerics import Array
 from privet._private import Private
-from privet._validate import count, flag, open_fraction
+from privet._validate import count, flag, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Form, Mechanism, Numbers, Source
 from privet.pate.vote_law import VoteLaw, exact_renyi
@@ -68,13 +68,12 @@ class Aggregator(Mechanism[Votes, Array]):
 
     queries: int
     classes: int
-    unit: Unit = field(default=Unit())  # type: ignore[assignment]
+    unit: Unit = field(default=Unit())
     fixed_ids: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        count("queries", self.queries, 1)
-        count("classes", self.classes, 2)
+        set_frozen(self, queries=count("queries", self.queries, 1), classes=count("classes", self.classes, 2))
         check_unit(self.unit, self.fixed_ids)
 
     @abstractmethod

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
@@ -11,13 +12,14 @@ from privet._numerics import Array, root_up
 from privet._validate import above, count, finite, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Form, Gaussian, Numbers, Sensitivity, Source, register
-from privet.pate.aggregator import check_unit, check_votes, price_for
+from privet.pate.aggregator import check_unit, check_votes
 from privet.pate.gn_max import GNMax
 from privet.pate.small_votes import moved
 from privet.pate.votes import Votes
-from privet.privacy import Composed, PrivacyLoss, Repeated, Unit
+from privet.privacy import Composed, PrivacyLoss, Unit
 
 ABSTAINED = -1
+_WHOLE = {"queries": 1, "answers": 1, "classes": 2}  # the least of each
 
 
 @final
@@ -49,44 +51,34 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
     queries: int
     answers: int
     classes: int
-    unit: Unit = field(default=Unit())  # type: ignore[assignment]
+    unit: Unit = field(default=Unit())
     fixed_ids: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        count("queries", self.queries, 1)
-        if count("answers", self.answers, 1) > self.queries:
+        whole = {name: count(name, getattr(self, name), least) for name, least in _WHOLE.items()}
+        if whole["answers"] > whole["queries"]:
             raise InvalidParameter("answers must be at most queries")
-        count("classes", self.classes, 2)
+        set_frozen(self, **whole)
         check_unit(self.unit, self.fixed_ids)
         ends = {name: above(name, getattr(self, name), 0.0) for name in ("sigma1", "sigma2")}
         set_frozen(self, threshold=finite("threshold", self.threshold), **ends)
         self.loss.gaussian()  # noise so small that no double holds its price is refused here
 
     @kept_property
-    def _one_teacher(self) -> Unit:
-        """The unit of the parts: one teacher who changes."""
-        moves = self.unit.relation if self.unit.relation != "replace" or self.fixed_ids else "add_remove"
-        return Unit(moves, person=self.unit.person)
-
-    @kept_property
     def threshold_part(self) -> Gaussian:
         """The noise on the largest counts of all queries: a vector that a teacher moves by at most 1 everywhere."""
-        return Gaussian(
-            scale=self.sigma1,
-            sensitivity=Sensitivity(root_up(self.queries), norm="l2", unit=self._one_teacher),
-        )
+        teachers = 2 if self.unit.relation == "replace" and not self.fixed_ids else 1
+        reach = Sensitivity(teachers * Fraction(root_up(self.queries)), norm="l2", unit=self.unit)
+        return Gaussian(scale=self.sigma1, sensitivity=reach)
 
     def answer_part(self, queries: int) -> GNMax:
         """The aggregator of the queries that are answered."""
-        fixed = self.fixed_ids and self._one_teacher.relation == "replace"
-        return GNMax(sigma=self.sigma2, queries=queries, classes=self.classes, unit=self._one_teacher, fixed_ids=fixed)
+        return GNMax(sigma=self.sigma2, queries=queries, classes=self.classes, unit=self.unit, fixed_ids=self.fixed_ids)
 
     @property
     def loss(self) -> PrivacyLoss:
-        one = self.answer_part(1).loss
-        parts = Composed((self.threshold_part.loss, Repeated(one, self.answers)))
-        return price_for(self.unit, self.fixed_ids, lambda _: parts)
+        return Composed((self.threshold_part.loss, self.answer_part(self.answers).loss))
 
     @property
     def form(self) -> Form:

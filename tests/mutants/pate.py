@@ -1,0 +1,88 @@
+"""Bugs of private aggregation: those of published code, and those that are easily made here."""
+
+from tests.mutants.mutant import Table
+
+AGGREGATORS = "tests/pate/test_aggregators.py"
+LAWS = "tests/pate/test_vote_law.py"
+TEACHERS = "tests/pate/test_teachers.py"
+PATE = Table(AGGREGATORS, LAWS, TEACHERS)
+plant = PATE.plant
+
+plant(
+    "a query is priced as if one count moved",
+    "pate:GNMax._query",
+    "GaussianLoss(ratio_down(self.sigma, ROOT_TWO), unit=unit)",
+    "GaussianLoss(self.sigma, unit=unit)",
+)
+plant(
+    "gamma for two gamma",
+    "pate:LNMax._query",
+    "product_up(2.0, self.gamma)",
+    "self.gamma",
+)
+plant(
+    "Gumbel noise priced as for counts that only grow",
+    "pate:GumbelMax._query",
+    "ratio_up(2.0, self.scale)",
+    "ratio_up(1.0, self.scale)",
+)
+plant(
+    "a replaced id touches one teacher",
+    "pate:price_for",
+    'if unit.relation == "replace" and not fixed_ids:',
+    "if False:",
+)
+plant(
+    "thresholds of replaced ids move by one teacher",
+    "pate:ConfidentGNMax.threshold_part",
+    'teachers = 2 if self.unit.relation == "replace" and not self.fixed_ids else 1',
+    "teachers = 1",
+    AGGREGATORS,
+    "tests/laws/test_mechanisms.py -k 'test_law and pate_confident'",
+)
+plant(
+    "unanimous labels are free: more answers than were paid for",
+    "pate:ConfidentGNMax._run",
+    "np.flatnonzero(reached)[: self.answers]",
+    "np.flatnonzero(reached)",
+)
+plant(
+    "thresholds priced as one number",
+    "pate:ConfidentGNMax.threshold_part",
+    "root_up(self.queries)",
+    "root_up(1)",
+)
+plant(
+    "one direction of the divergence",
+    "pate:exact_renyi",
+    "np.maximum(renyi(mine, theirs, orders), renyi(theirs, mine, orders))",
+    "renyi(mine, theirs, orders)",
+    LAWS,
+)
+plant(
+    "one seed for all teachers",
+    "pate:Teachers._seed",
+    'f"teacher {part}".encode()',
+    'b"teacher"',
+)
+plant(
+    "parts by the order of rows",
+    "pate:KeyedPartition.assign",
+    "return np.array([known[name] for name in names], dtype=np.int64)",
+    "return np.arange(len(names), dtype=np.int64) * self.parts // max(len(names), 1)",
+    TEACHERS,
+)
+plant(
+    "a teacher that fails is dropped",
+    "pate:Teachers.vote",
+    "for model in self._models:",
+    "for model in [each for each in self._models if each is not None]:",
+    TEACHERS,
+)
+plant(
+    "figures of adaptive queries",
+    "pate:Aggregator.data_dependent_epsilon",
+    "if votes.adaptive:",
+    "if False:",
+    LAWS,
+)
