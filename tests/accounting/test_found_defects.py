@@ -13,9 +13,11 @@ from mpmath import mp, mpf
 
 from privet import accounting, privacy
 from privet.accounting import PLD
+from privet.accounting.pld.mesh import lattice_places
 from privet.accounting.pld.rounding import lower_law
 from privet.errors import MixedUnits, NoGuarantee
 from privet.privacy import PrivacyLoss, Unit
+from privet.privacy.families.normal import enclose_gaussian
 from tests.accounting import hunt
 from tests.oracles import brute_force, closed_forms, sampled_gaussian
 
@@ -192,3 +194,28 @@ def test_losses_at_the_size_of_rounding_do_not_crash():
     bound = PLD().delta(privacy.Repeated(privacy.GaussianLoss(1e12), 2), 0.0)
     truth = closed_forms.gaussian_delta(0, mp.sqrt(2) / mpf(10) ** 12)
     assert bound.lower <= truth <= bound.upper
+
+
+@pytest.mark.parametrize("mu", [1e3, 1e7, 1e9, 3e11])
+def test_normal_noise_far_below_its_sensitivity_has_its_curve(mu):
+    """The mass of a far tail and e^epsilon cancelled in logarithms as large as mu^2: delta was 0 where it is .98."""
+    for z in np.linspace(-11.0, 11.0, 45):
+        with mp.workdps(50):
+            m = mp.mpf(mu)
+            epsilon = mp.mpf(float(m * m / 2 + mp.mpf(z) * m))
+            below, above = epsilon / m - m / 2, epsilon / m + m / 2
+            # Mills' ratio: the second term is a density over `above`, which is far out
+            exact = mp.erfc(below / mp.sqrt(2)) / 2 - mp.npdf(below) / above * (1 - 1 / above**2)
+        low, high = enclose_gaussian(mu, float(epsilon))
+        assert low * (1 - 1e-12) <= exact <= high * (1 + 1e-12)
+    bound = accounting.epsilon(privacy.GaussianLoss(1.0 / mu), delta=1e-12)
+    assert bound.lower <= bound.upper
+    assert bound.upper == pytest.approx(mu * mu / 2 + 7.0345 * mu, rel=1e-5)
+
+
+def test_laws_without_mass_between_their_ends_fit_into_memory():
+    """Two billion places of a lattice were listed for the space between the ends of a law."""
+    asked = privacy.Repeated(privacy.Composed((privacy.LaplaceLoss(1e-9),)), 2)
+    for delta in (1e-280, 1e-5):
+        assert accounting.epsilon(asked, delta=delta).upper == pytest.approx(2e9, rel=1e-9)
+    assert len(lattice_places(-(10**9), 10**9, 1.0, 0.0, np.array([-1e9, 1e9]), np.zeros(1), 0.0)) < 2**19

@@ -32,8 +32,13 @@ def lattice_places(
     `points` and `mass` outline the density (cell i lies between points i and i + 1), `order` is the exponential tilt under
     which the law decides; no cell is wider than `fine` times its loss.
     """
-    if last - first < _FEW or len(points) < 3 or not np.any(mass > 0.0):
+    if last - first < _FEW:
         return np.arange(first, last + 1)
+    if len(points) < 3 or not np.any(
+        mass > 0.0
+    ):  # nothing to go by: cells of one width, of which there are not too many
+        width = 1 << max(0, math.ceil(math.log2((last - first) / _MOST_NODES)))
+        return np.arange(first, last + width, width)
     level = _levels(points, mass, order, step, fine)
     count = float(((points[1:] - points[:-1]) / step * 2.0 ** -level.astype(float)).sum())
     level += max(0, math.ceil(math.log2(max(count / _MOST_NODES, 1e-9))))  # a law this long is made coarser as a whole

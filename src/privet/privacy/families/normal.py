@@ -65,7 +65,10 @@ def gaussian_delta(mu: float, epsilon: Array | float) -> Array:
     if (below > -1.0).all():
         return np.asarray(scaled)
     # exp(first) - exp(second) = exp(first) * (1 - exp(second - first)); second <= first always
-    first, second = log_ndtr(-below), e + log_ndtr(-above)
+    first = log_ndtr(-below)
+    # as above the factor is taken out: e and the logarithm of a far tail are both as large as mu^2, and cancel
+    far = np.log(0.5 * erfcx(np.maximum(above, 0.0) / _SQRT2)) - 0.5 * below * below
+    second = np.where(above > 0.0, far, e + log_ndtr(-np.minimum(above, 0.0)))
     bulk = np.exp(first) * -np.expm1(np.minimum(second - first, 0.0))
     return np.where(below > -1.0, scaled, bulk)
 
