@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -192,7 +193,9 @@ def held(field: str) -> int:
 
 def memory(name: str, mode: str, device: str) -> int:
     """The peak of three steps above what was held before the model was made, in bytes; to be asked in a fresh process."""
-    MODES[mode](*task(name, device))()  # whatever is loaded or compiled once
+    model, inputs, targets = task(name, device)
+    MODES[mode](model, inputs[:2], targets[:2])()  # whatever is loaded or made once
+    del model, inputs, targets
     if device == "cuda":
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
@@ -240,7 +243,9 @@ def main() -> None:
         for mode in modes[1:]:
             share = f", memory {kept[mode] / kept['plain']:.2f}" if kept else ""
             print(f"  {mode}: time {taken[mode] / taken['plain']:.2f}{share}", flush=True)
-    print(json.dumps(found))
+    results = Path(__file__).parent / "results"
+    results.mkdir(exist_ok=True)
+    (results / "deep.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

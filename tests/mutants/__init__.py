@@ -3,6 +3,7 @@
 from tests.mutants.accounting import ACCOUNTING
 from tests.mutants.adaptive import ADAPTIVE
 from tests.mutants.audit import AUDIT
+from tests.mutants.deep_engines import DEEP_ENGINES
 from tests.mutants.learn import LEARN
 from tests.mutants.learn_more import LEARN_MORE
 from tests.mutants.ledger import LEDGER
@@ -23,6 +24,7 @@ ROOMS = (
     ACCOUNTING,
     ADAPTIVE,
     AUDIT,
+    DEEP_ENGINES,
     LEARN,
     LEARN_MORE,
     LEDGER,

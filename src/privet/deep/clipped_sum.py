@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from privet._calls import door
 from privet._private import Private
 from privet.deep.clipping import Clip
-from privet.deep.engines.engine import Batch, Engine, batch_size
+from privet.deep.engines.engine import Batch, Engine, batch_size, leaves
 from privet.deep.engines.make import Way, make_engine
 from privet.deep.isolation import check_isolation
 from privet.mechanisms import Sensitivity
@@ -53,7 +53,7 @@ class ClippedSums:
         """The clipped sum of a batch; with a `mask`, of the records that it keeps."""
         check_isolation(self.model, self.per_example_loss, inputs, targets)
         if mask is None:
-            mask = torch.ones(batch_size(inputs), dtype=torch.bool)
+            mask = torch.ones(batch_size(inputs), dtype=torch.bool, device=leaves(inputs)[0].device)
         return ClippedSum(
             Private(self.engine(dict(self.model.named_parameters()), inputs, targets, mask)), self.engine.bound
         )

@@ -9,7 +9,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from privet.deep.engines.engine import Batch, Engine, batch_size, mapped, rows, slices
 from privet.deep.engines.written_out import clipped, norms
 
-_NUMBERS_AT_ONCE = 2**24  # of gradients: 64 MiB in float32
+_NUMBERS_AT_ONCE = 2**22  # of gradients: 16 MiB in float32; more is slower, since it leaves the caches
 
 
 class Vmapped(Engine):

@@ -13,10 +13,11 @@ def norms(gradients: Mapping[str, Tensor]) -> Tensor:
 
     Squares of float32 numbers are exact in float64; what adding d of them can lose is put on top.
     """
-    square = sum(each.reshape(len(each), -1).to(torch.float64).square().sum(1) for each in gradients.values())
+    sizes = [
+        torch.linalg.vector_norm(each.reshape(len(each), -1), dim=1, dtype=torch.float64) for each in gradients.values()
+    ]
     count = sum(each[0].numel() for each in gradients.values())
-    assert isinstance(square, Tensor)
-    return (square * (1.0 + (count + 4) * 2.0**-52)).sqrt()
+    return torch.linalg.vector_norm(torch.stack(sizes), dim=0) * (1.0 + (count + 8) * 2.0**-52)
 
 
 def clipped(gradients: Mapping[str, Tensor], factors: Tensor, counts: Tensor) -> dict[str, Tensor]:

@@ -6,7 +6,7 @@ The two shares meet in the same numbers, so their squared norms do not add: the 
 import torch
 from torch import Tensor
 
-from privet.deep.rules.embedding import NO_WORD, EmbeddingGhost
+from privet.deep.rules.embedding import EmbeddingGhost
 from privet.deep.rules.linear import LinearGhost
 from privet.deep.rules.use import Term, compounded, roundoff
 
@@ -17,10 +17,10 @@ class TiedGhost(Term):
     def __init__(self, embedding: EmbeddingGhost, linear: LinearGhost) -> None:
         self.parts = (embedding, linear)
         ids, unit = embedding.ids, roundoff(linear.a)
-        real = ids != NO_WORD  # a padded position trains no row, though the head trains the row of that word
+        # a padded position trains no row, though the head trains the row of that word: its gradient is zero in `back`
         heads = linear.g.gather(2, ids.clamp(min=0)[:, None, :].expand(-1, linear.g.shape[1], -1))
         common = torch.bmm(linear.a, embedding.back.transpose(1, 2)).mul_(heads)
-        cross = torch.where(real[:, None, :], common, 0.0).sum(2).to(torch.float64).sum(1)
+        cross = common.sum(2).to(torch.float64).sum(1)
         terms = linear.a.shape[2] + ids.shape[1] + 6
         margin = compounded(terms, unit) * embedding.reach * linear.reach
         self.square = embedding.square + linear.square + 2.0 * (cross + margin)

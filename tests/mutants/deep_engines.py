@@ -1,0 +1,149 @@
+"""Bugs of engines and rules: those that make a record longer than its clip, or carry one into another."""
+
+from tests.mutants.mutant import Table
+
+ENGINES = "tests/deep/test_engines.py"
+RULES = "tests/deep/test_rules.py"
+MARGIN = "tests/deep/test_margin.py"
+BOOKKEEPING = "tests/deep/test_bookkeeping.py"
+ISOLATION = "tests/deep/test_isolation.py"
+DEEP_ENGINES = Table(RULES, ENGINES, MARGIN, BOOKKEEPING, ISOLATION)
+plant = DEEP_ENGINES.plant
+
+plant(
+    "inputs and gradients are taken in bfloat16",
+    "deep:widened",
+    "return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.to(torch.float32)",
+    "return tensor.to(torch.bfloat16).to(tensor.dtype if tensor.dtype == torch.float64 else torch.float32)",
+    RULES,
+)
+plant(
+    "Grams come back in bfloat16",
+    "deep:LinearGhost.__init__",
+    "found = inner.mul_(outer)",
+    "found = inner.bfloat16().to(a.dtype).mul_(outer)",
+    RULES,
+    MARGIN,
+)
+plant(
+    "an input that was written over is used",
+    "deep:Bookkeeping._batched",
+    "use.given._version != version",
+    "use.given._version < version",
+    BOOKKEEPING,
+)
+plant(
+    "a weight that is used again is measured by its last use",
+    "deep:weight_term",
+    "kinds = {use.kind for use in uses}",
+    "kinds, uses = {use.kind for use in uses}, uses[-1:]",
+    RULES,
+)
+plant(
+    "padded words take part in the cross term",
+    "deep:EmbeddingGhost.__init__",
+    "self.back = back = torch.where(real[:, :, None], back, 0.0)",
+    "self.back = back",
+    RULES,
+)
+plant(
+    "the cross term of tied weights counts once",
+    "deep:TiedGhost.__init__",
+    "2.0 * (cross + margin)",
+    "1.0 * (cross + margin)",
+    RULES,
+)
+plant(
+    "padded words are trained",
+    "deep:words",
+    "if padding is not None:",
+    "if padding is not None and padding > rows:",
+    RULES,
+)
+plant(
+    "the sum is clipped, not the records",
+    "deep:Vmapped._sums",
+    "factors, counts = self._factors(norms(gradients), mask[part])",
+    "factors, counts = self._factors(norms(gradients).mean().expand(len(mask[part])), mask[part])",
+    ENGINES,
+)
+plant(
+    "a record that is not finite is only multiplied by zero",
+    "deep:kept",
+    "if bool(counts.all()):",
+    "if bool(counts.any()):",
+    RULES,
+    ENGINES,
+)
+plant(
+    "written-out records that are not finite are only multiplied by zero",
+    "deep:clipped",
+    "whole = bool(counts.all())",
+    "whole = True",
+    ENGINES,
+)
+plant(
+    "Grams have no margin",
+    "deep:LinearGhost.__init__",
+    "self.square = found + margin",
+    "self.square = found",
+    MARGIN,
+)
+plant(
+    "numbers whose squares vanish are not measured",
+    "deep:floor",
+    "return kind.tiny / (kind.eps / 2)",
+    "return 0.0",
+    MARGIN,
+)
+plant(
+    "masked records count",
+    "deep:Engine._factors",
+    "counts = torch.isfinite(norms) & mask",
+    "counts = torch.isfinite(norms)",
+    ENGINES,
+    RULES,
+)
+plant(
+    "uses outside of layers are skipped",
+    "deep:Bookkeeping._batched",
+    "if outside:",
+    "if len(outside) > 99:",
+    RULES,
+    BOOKKEEPING,
+)
+plant(
+    "a clipped gradient is rounded to the nearest step of its grid",
+    "deep:Microbatch._scaled",
+    "/ self.grid).trunc()",
+    "/ self.grid).ceil()",
+    ENGINES,
+)
+plant(
+    "the start-up check is left out",
+    "deep:compare",
+    "if not agree:",
+    "if agree is None:",
+    BOOKKEEPING,
+)
+plant(
+    "TF32 stays on",
+    "deep:exact_products",
+    'torch.set_float32_matmul_precision("highest")',
+    "torch.set_float32_matmul_precision(before)",
+    MARGIN,
+)
+plant(
+    "records may meet",
+    "deep:check_isolation",
+    "if not torch.equal(before[1:], after[1:]):",
+    "if not torch.equal(before[1:], again[1:]):",
+    ISOLATION,
+)
+plant(
+    "automatic clipping divides by the norm without gamma and with a larger clip",
+    "deep:Automatic.factors",
+    "return self.clip_norm / (norms + self.gamma)",
+    "return self.clip_norm / norms.clamp(min=self.gamma)",
+    ENGINES,
+)
