@@ -3,6 +3,7 @@
 from tests.mutants.accounting import ACCOUNTING
 from tests.mutants.adaptive import ADAPTIVE
 from tests.mutants.audit import AUDIT
+from tests.mutants.deep import DEEP
 from tests.mutants.deep_engines import DEEP_ENGINES
 from tests.mutants.learn import LEARN
 from tests.mutants.learn_more import LEARN_MORE
@@ -24,6 +25,7 @@ ROOMS = (
     ACCOUNTING,
     ADAPTIVE,
     AUDIT,
+    DEEP,
     DEEP_ENGINES,
     LEARN,
     LEARN_MORE,

@@ -12,6 +12,7 @@ from privet.accounting.advanced import (
 from privet.accounting.basic import Basic as Basic
 from privet.accounting.bound import Bound as Bound
 from privet.accounting.calibrate import calibrate as calibrate
+from privet.accounting.dp_sgd_ladder import Rung as Rung, amplify as amplify, dp_sgd_ladder as dp_sgd_ladder
 from privet.accounting.filters import (
     AdvancedFilter as AdvancedFilter,
     AnyOf as AnyOf,

@@ -13,5 +13,19 @@ if installed("torch"):
     from privet.deep.engines.engine import Engine as Engine
     from privet.deep.engines.make import make_engine as make_engine
     from privet.deep.isolation import check_isolation as check_isolation
+    from privet.deep.own_loop import Step as Step, Steps as Steps
+    from privet.deep.plan import Plan as Plan
+    from privet.deep.private_optimizer import private as private
+    from privet.deep.records import Records as Records
+    from privet.deep.sampling import (
+        BallsInBins as BallsInBins,
+        FixedOrder as FixedOrder,
+        FixedSize as FixedSize,
+        Poisson as Poisson,
+        Sampling as Sampling,
+        TruncatedPoisson as TruncatedPoisson,
+    )
+    from privet.deep.trainer import Progress as Progress, Trained as Trained, Trainer as Trainer
+    from privet.deep.training import Training as Training
 
 __all__, __dir__ = face(globals(), extra="torch")

@@ -1,0 +1,214 @@
+"""Private training as one algorithm in blocks: what laws and audits look at is what a user runs, stops and resumes."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+import torch
+from torch import nn
+
+from privet import _progress
+from privet._validate import above, instance, open_fraction, set_frozen
+from privet.deep.batches import exact_sum, piece_size
+from privet.deep.engines.engine import Engine
+from privet.deep.plan import Plan
+from privet.deep.records import Records
+from privet.deep.sampling import Poisson, register as samplers
+from privet.deep.start import Start, State
+from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms import BlockAlgorithm, Example, Source, register
+from privet.mechanisms.form import Form, Numbers, Record
+from privet.privacy import PrivacyLoss, Unit
+
+Stop = Callable[[int, dict[str, Any]], bool]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Knobs:
+    """Choices that change speed and memory, and neither the law of the outcome nor its price: the engine, and how many
+    records are computed at once."""
+
+    engine: str = "auto"
+    physical_batch: int | None = None
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Training(BlockAlgorithm[Records, dict[str, Any]]):
+    """Stochastic gradient descent with clipped gradients and noise on every sum: the state dict after the last step.
+
+    Every step draws its records, clips the gradient of each, adds them up, adds noise, divides by a public number and hands
+    the result to an optimizer, which sees nothing else. `average` is the decay of a running mean of the weights, which is
+    then what comes out; `stop(steps done, state dict)` may end the run between blocks: it sees what may be seen anyway.
+
+    **Guarantee:** the composition of the rounds of the plan, and of the count where the plan needs one.
+    **Sensitivity:** l2: the gradient of a record is clipped to the clip norm of the plan.
+    **Reference:** Abadi et al. 2016.
+    **Proof:** docs/proofs/deep/training.md.
+    """
+
+    name = "deep_training"
+
+    plan: Plan
+    start: Start
+    divisor: float | None = None
+    average: float | None = None
+    stop: Stop | None = None
+    knobs: Knobs = field(default_factory=Knobs)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        instance("plan", self.plan, Plan)
+        instance("start", self.start, Start)
+        instance("knobs", self.knobs, Knobs)
+        if self.divisor is not None:
+            set_frozen(self, divisor=above("divisor", self.divisor, 0.0))
+        if (self.divisor is None) != (self.plan.count is not None):
+            raise InvalidParameter("a training divides by a public number, or by one that its plan counts first")
+        if self.average is not None:
+            set_frozen(self, average=open_fraction("average", self.average))
+
+    @property
+    def at(self) -> float:  # type: ignore[override]
+        """The delta at which a ledger charges it: that of the plan."""
+        return self.plan.delta
+
+    @property
+    def blocks(self) -> tuple[PrivacyLoss, ...]:
+        return self.plan.blocks
+
+    @property
+    def form(self) -> Form:
+        return Record(dict.fromkeys(self.start.names(), Numbers()))
+
+    def engine(self) -> Engine:
+        """The engine of the sums."""
+        return self.plan.engine(self.start.model, self.start.per_example_loss, way=self.knobs.engine)
+
+    def _admit(self, value: Any) -> None:
+        if not isinstance(value, Records):
+            raise InvalidData("training takes Records: hand the data set to Trainer.fit")
+        if self.plan.unit.relation != "add_remove":  # else how many there are is protected
+            problem = self.plan.sampling.unfit(value.exact_count())
+            if problem is not None:
+                raise InvalidData(problem)
+
+    def _first(self) -> State:
+        return {**self.start.first(), "divisor": self.divisor}
+
+    def _block(self, index: int, state: State, prepared: Records, source: Source) -> State:
+        if state["stopped"]:
+            return state
+        size = prepared.exact_count()
+        divisor = state["divisor"]
+        if divisor is None:
+            counted = self.plan.count.release(size, source=source).value  # type: ignore[union-attr]
+            divisor = max(1.0, float(round(self.plan.sampling.expected(int(counted)) or 0.0)))
+        live, engine, added = self.start.live(state), self.engine(), self.plan.step_noise()
+        piece = self.knobs.physical_batch or piece_size(divisor, self.plan.sampling.largest)
+        average, done = state["average"], state["step"]
+        work = _progress.track("steps", self.plan.total_steps)
+        work.advance(done)
+        for _ in range(self.plan.rounds[index]):
+            drawn = self._coins("sample", lambda s: self.plan.sampling.draw(size, source=s), source)
+            # Steps on samples cost less than the same steps on all records: the sampler says how much.
+            with self._priced(lambda parts: self.plan.sampling.folded(parts, self.plan.unit)):
+                for ids in drawn:
+                    total = exact_sum(engine, live.exact_point(), prepared, ids, piece)
+                    noisy = added.release(total.double().cpu().numpy(), source=source).value
+                    live.step(torch.as_tensor(np.asarray(noisy) / divisor))
+                    average, done = self._averaged(average, live, done), done + 1
+                    work.advance()
+        after = self.start.kept(live, {**state, "divisor": divisor, "step": done, "average": average})
+        return {**after, "stopped": self.stop is not None and bool(self.stop(done, self._result(after)))}
+
+    def _averaged(self, average: Any, live: Any, done: int) -> Any:
+        """A running mean of the weights, which begins as their plain mean."""
+        if self.average is None:
+            return None
+        decay = min(self.average, (1.0 + done) / (10.0 + done))
+        now = {name: each.detach().cpu().double().numpy() for name, each in live.parameters.items()}
+        return now if average is None else {name: decay * average[name] + (1.0 - decay) * now[name] for name in now}
+
+    def _result(self, state: State) -> dict[str, Any]:
+        if state["average"] is None:
+            return self.start.released(state["weights"])
+        kinds = {name: each.dtype for name, each in state["weights"].items()}
+        return self.start.released({name: each.astype(kinds[name]) for name, each in state["average"].items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public parameters; two starts are told apart by a digest, and knobs of speed are left out."""
+        stop = None if self.stop is None else getattr(self.stop, "__qualname__", type(self.stop).__name__)
+        return {
+            "mechanism": self.name,
+            "plan": self.plan.to_json(),
+            "start": self.start.digest,
+            "divisor": None if self.divisor is None else repr(self.divisor),
+            "average": None if self.average is None else repr(self.average),
+            "stop": stop,
+        }
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        rows, nothing = torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]), torch.full((2,), torch.nan)
+        kinds = samplers.members()
+        for kind in (kinds.pop("poisson"), *kinds.values()):  # the cheapest first: quick tests meet one example
+            for sampling in kind.examples():
+                unit = Unit(sampling.relations[0])
+                plan = Plan(
+                    noise_multiplier=2.0,
+                    delta=1e-5,
+                    steps=2 * sampling.round_steps,
+                    sampling=sampling,
+                    unit=unit,
+                    expected_batch=2.0,
+                )
+                other = rows.clone()
+                other[2] = nothing if unit.relation == "zero_out" else -rows[2]
+                right = rows[:2] if unit.relation == "add_remove" else other
+                yield Example(training_of(plan, 2), Records((rows,)), Records((right,)), cost="costly", detects=0.0)
+        yield from _with_canaries()
+        counted = Plan(epsilon=4.0, delta=1e-5, steps=2, sampling=Poisson(q=0.5))
+        yield Example(training_of(counted, 2), Records((rows,)), Records((rows[:2],)), cost="costly", detects=0.0)
+
+
+class _Weights(nn.Module):
+    """A model whose gradient at a record is that record: canaries sit in gradients."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(dimension))
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return rows @ self.weight
+
+
+def _against(outputs: torch.Tensor, targets: Any) -> torch.Tensor:
+    return -outputs
+
+
+def training_of(plan: Plan, dimension: int, knobs: Knobs | None = None) -> Training:
+    """A training of a model whose gradient at a record is that record, with steps of length 1: for laws and audits."""
+    model = _Weights(dimension)
+    start = Start(model, torch.optim.SGD(model.parameters(), lr=1.0), _against)
+    divisor = None if plan.count is not None else 1.0
+    return Training(plan=plan, start=start, divisor=divisor, knobs=knobs or Knobs())
+
+
+def _with_canaries() -> Iterable[Example]:
+    many = 900
+    plan = Plan(noise_multiplier=0.5, delta=1e-5, steps=1, sampling=Poisson(q=1.0), expected_batch=1.0)
+    canaries = [(each,) for each in torch.eye(many + 1)[1:]]
+    first = Records((torch.eye(many + 1)[:1],))
+    yield Example(
+        training_of(plan, many + 1, Knobs(physical_batch=128)),
+        first.extended(canaries[:1]),
+        first,
+        cost="costly",
+        detects=0.25,
+        canaries=canaries,
+        score=lambda output, canary: float(np.dot(output["weight"], np.asarray(canary[0]))),
+    )

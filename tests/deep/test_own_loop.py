@@ -1,0 +1,162 @@
+"""Loops of one's own, and optimizers that are private: the same payment, the same coins, nothing twice."""
+
+import copy
+import pickle
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+
+import privet as pv
+from privet.deep import BallsInBins, FixedOrder, Trainer, private
+from privet.errors import InvalidParameter, LedgerError, SerialisationError
+from privet.privacy import Unit
+from tests.deep.models import data, linear, plan_of, squared, trainer_of
+
+
+def a_ledger() -> pv.Ledger:
+    return pv.Ledger.create("memory:", budget=pv.Budget(epsilon=50.0, delta=1e-3))
+
+
+def charges(ledger: pv.Ledger) -> int:
+    return sum(entry.kind == "reserve" for entry in ledger.entries())
+
+
+def marks(ledger: pv.Ledger) -> list[str]:
+    return [entry.facts["slice"] for entry in ledger.entries() if entry.kind == "slice"]
+
+
+def test_the_whole_plan_is_paid_when_the_first_step_is_used_and_blocks_are_marked_before_they_look():
+    ledger, plan = a_ledger(), plan_of()
+    trainer = trainer_of(plan)
+    seen = []
+    for step in plan.steps(data(), ledger=ledger, key="own"):
+        if step.number == 0:
+            assert charges(ledger) == 0
+        trainer.step(step)
+        seen.append((step.number, len(marks(ledger))))
+    assert charges(ledger) == 1
+    assert seen[0] == (0, 1)
+    assert [many for _, many in seen] == [1] * 20 + [2] * 20 + [3] * 20
+    assert ledger.spent["basic epsilon"] == pytest.approx(plan.price().upper, rel=1e-6)
+
+
+def test_a_ledger_in_force_pays():
+    plan = plan_of(steps=5)
+    trainer = trainer_of(plan)
+    with a_ledger() as ledger:
+        for step in plan.steps(data()):
+            trainer.step(step)
+    assert charges(ledger) == 1
+
+
+def test_a_stopped_loop_goes_on_free_of_charge_and_pays_for_what_it_repeats():
+    ledger, plan = a_ledger(), plan_of()
+    trainer = trainer_of(plan)
+    for step in plan.steps(data(), ledger=ledger, key="own"):
+        trainer.step(step)
+        if step.number == 39:
+            break
+    for step in plan.steps(data(), ledger=ledger, key="own", done=40):
+        trainer.step(step)
+    assert charges(ledger) == 1
+    assert marks(ledger) == ["0", "1", "2"]
+    again = plan_of(noise_multiplier=2.0)
+    trainer = trainer_of(again)
+    for step in again.steps(data(), ledger=ledger, key="again"):
+        trainer.step(step)
+        if step.number == 25:  # within the second block: what is kept are 20 steps
+            break
+    before = charges(ledger)
+    for step in again.steps(data(), ledger=ledger, key="again", done=20):
+        trainer.step(step)
+    assert charges(ledger) == before + 1  # the second block, again
+    with pytest.raises(InvalidParameter, match="end of a block"):
+        again.steps(data(), ledger=ledger, key="again", done=25)
+
+
+def test_steps_of_a_run_that_was_not_begun_are_refused():
+    ledger, plan = a_ledger(), plan_of()
+    step = next(iter(plan.steps(data(), ledger=ledger, key="own", done=40)))
+    with pytest.raises(LedgerError, match="another run"):
+        trainer_of(plan).step(step)
+
+
+def test_a_step_looks_at_data_once():
+    plan = plan_of(steps=3)
+    step = next(iter(plan.steps(data())))
+    trainer = trainer_of(plan)
+    trainer.step(step)
+    with pytest.raises(InvalidParameter, match="step 0 was used"):
+        trainer.step(step)
+    with pytest.raises(InvalidParameter, match="step 0 was used"):
+        trainer.step(copy.deepcopy(step))  # a copy is the step itself
+    with pytest.raises(InvalidParameter, match="another plan"):
+        trainer_of(plan_of(steps=4)).step(next(iter(plan.steps(data()))))
+
+
+def test_copies_and_pickles_fork_neither_budget_nor_coins():
+    plan = plan_of(steps=3)
+    steps = plan.steps(data())
+    assert copy.copy(steps) is steps
+    assert copy.deepcopy(steps) is steps
+    for each in (steps, next(iter(steps))):
+        with pytest.raises(SerialisationError):
+            pickle.dumps(each)
+
+
+@pytest.mark.parametrize("sampling", [BallsInBins(steps=2), FixedOrder(batch=4, n=8)])
+def test_epochs_are_not_left_half_done(sampling):
+    plan = plan_of(sampling=sampling, unit=Unit("zero_out"), steps=4)
+    with pytest.raises(InvalidParameter, match="whole epochs"):
+        plan.steps(data())
+
+
+def test_a_model_that_mixes_records_is_refused_before_anything_is_paid():
+    ledger, plan = a_ledger(), plan_of()
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 1))
+    trainer = Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), squared, plan)
+    with pytest.raises(InvalidParameter, match="BatchNorm"):
+        trainer.step(next(iter(plan.steps(data(), ledger=ledger, key="own"))))
+    assert charges(ledger) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        (torch.optim.SGD, {"lr": 0.1}),
+        (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9}),
+        (torch.optim.RMSprop, {"lr": 0.01}),
+        (torch.optim.Adam, {"lr": 0.01}),
+        (torch.optim.AdamW, {"lr": 0.01}),
+    ],
+)
+def test_any_optimizer_becomes_private(kind, settings):
+    plan, model = plan_of(steps=8), linear()
+    optimizer = private(kind)(model, squared, plan, **settings)
+    assert isinstance(optimizer, kind)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=4)
+    before = model.weight.detach().clone()
+    for step in plan.steps(data()):
+        optimizer.step(step)
+        schedule.step()
+        assert all(each.grad is None for each in model.parameters())
+    assert not torch.equal(model.weight, before)
+    assert optimizer.param_groups[0]["lr"] == pytest.approx(0.01 * settings["lr"])
+
+
+def test_a_private_optimizer_takes_steps_of_its_plan_only():
+    optimizer = private(torch.optim.SGD)(linear(), squared, plan_of(), lr=0.1)
+    for wrong in (None, lambda: 0.0):
+        with pytest.raises(InvalidParameter, match=r"plan\.steps"):
+            optimizer.step(wrong)
+    with pytest.raises(InvalidParameter, match="the model itself"):
+        private(torch.optim.SGD)(linear().parameters(), squared, plan_of(), lr=0.1)
+    with pytest.raises(InvalidParameter, match="closure"):
+        private(torch.optim.LBFGS)
+    model = linear()
+    with pytest.raises(InvalidParameter, match="closure"):
+        Trainer(model, torch.optim.LBFGS(model.parameters()), squared, plan_of())

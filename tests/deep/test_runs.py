@@ -1,0 +1,210 @@
+"""Runs of a training: paid once whatever stops them, gone on with from a checkpoint, read back by their key."""
+
+import copy
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+import privet as pv
+from privet.deep import Trainer, Training
+from privet.deep.checkpoint import Checkpoint
+from privet.deep.records import Records
+from privet.deep.start import Start
+from privet.errors import InvalidParameter, KeyConflict, SerialisationError
+from tests.deep.models import data, linear, plan_of, squared, trainer_of
+
+
+def a_ledger() -> pv.Ledger:
+    return pv.Ledger.create("memory:", budget=pv.Budget(epsilon=500.0, delta=1e-3))
+
+
+def charges(ledger: pv.Ledger) -> int:
+    return sum(entry.kind == "reserve" for entry in ledger.entries())
+
+
+def marks(ledger: pv.Ledger) -> list[str]:
+    return [entry.facts["slice"] for entry in ledger.entries() if entry.kind == "slice"]
+
+
+def same(one, other) -> bool:
+    return all(np.array_equal(one.release.value[name], other.release.value[name]) for name in one.release.value)
+
+
+def test_a_training_is_one_charge_at_the_delta_of_its_plan():
+    ledger, plan = a_ledger(), plan_of()
+    made = trainer_of(plan).fit(data(), ledger=ledger)
+    assert charges(ledger) == 1
+    assert made.release.paid is not None
+    assert ledger.spent["basic epsilon"] == pytest.approx(plan.price().upper, rel=1e-6)
+    assert ledger.spent["basic delta"] == plan.delta
+
+
+def test_two_trainings_of_one_key_give_one_release():
+    ledger = a_ledger()
+    first = trainer_of().fit(data(), ledger=ledger, key="May")
+    again = trainer_of().fit(data(), ledger=ledger, key="May")
+    assert same(first, again)
+    assert again.release.stored is not None
+    assert charges(ledger) == 1
+    assert marks(ledger) == ["0", "1", "2"]
+
+
+def test_another_start_plan_or_version_under_a_key_is_a_conflict():
+    ledger = a_ledger()
+    trainer_of().fit(data(), ledger=ledger, key="May", about="export of May")
+    other = linear(seed=9)
+    for wrong in (
+        lambda: trainer_of().fit(data(), ledger=ledger, key="May", about="export of June"),
+        lambda: trainer_of(plan_of(expected_batch=5)).fit(data(), ledger=ledger, key="May", about="export of May"),
+        lambda: Trainer(other, torch.optim.SGD(other.parameters(), lr=0.05), squared, plan_of()).fit(
+            data(), ledger=ledger, key="May", about="export of May"
+        ),
+    ):
+        with pytest.raises(KeyConflict):
+            wrong()
+    assert charges(ledger) == 1
+
+
+def test_how_many_records_are_computed_at_once_is_no_part_of_the_request():
+    ledger = a_ledger()
+    first = trainer_of(physical_batch=2).fit(data(), ledger=ledger, key="May")
+    assert same(first, trainer_of(physical_batch=5, engine="vmapped").fit(data(), ledger=ledger, key="May"))
+
+
+def stopped_after(blocks: int, ledger: pv.Ledger, path: Path) -> None:
+    def stop(progress):
+        if progress.step == 20 * blocks:
+            raise KeyboardInterrupt  # somebody cancels it
+
+    with pytest.raises(KeyboardInterrupt):
+        trainer_of().fit(data(), ledger=ledger, key="May", checkpoint=path, progress=stop)
+
+
+def test_a_cancelled_run_goes_on_from_its_checkpoint(tmp_path):
+    """A cancel within the second block: the checkpoint has one block, the second is paid again, the third is not."""
+    ledger, path = a_ledger(), tmp_path / "run.pt"
+    stopped_after(2, ledger, path)  # told at the end of the block, before it is kept
+    spent = ledger.spent["basic epsilon"]
+    made = trainer_of().fit(data(), ledger=ledger, key="May", checkpoint=path)
+    assert marks(ledger) == ["0", "1", "1", "2"]
+    assert charges(ledger) == 2
+    assert ledger.spent["basic epsilon"] < 2.0 * spent
+    assert same(made, trainer_of().fit(data(), ledger=ledger, key="May"))
+
+
+def test_a_checkpoint_is_arrays_and_json_without_keys_or_noise(tmp_path):
+    ledger, path = a_ledger(), tmp_path / "run.pt"
+    trainer_of(optimizer=torch.optim.Adam, average=0.9).fit(data(), ledger=ledger, key="May", checkpoint=path)
+    body = torch.load(path, weights_only=True)
+    facts = json.loads(body["facts"])
+    assert set(facts) == {"format", "run", "done", "state"}
+    assert set(facts["run"]) == {"key", "plan", "start"}
+    assert set(facts["state"]["dict"]) == {"average", "divisor", "optimizers", "step", "stopped", "weights"}
+    assert facts["done"] == 3
+    sizes = {tuple(each.shape) for each in body["arrays"].values()}
+    assert sizes == {(1, 3), (1,), ()}  # weights and their moments, and how many steps: no vector of noise
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_checkpoint_of_another_run_is_refused_before_anything_is_paid(tmp_path):
+    ledger, path = a_ledger(), tmp_path / "run.pt"
+    trainer_of().fit(data(), ledger=ledger, key="May", checkpoint=path)
+    before = charges(ledger)
+    other = linear(seed=9)
+    with pytest.raises(InvalidParameter, match="its key is another one"):
+        trainer_of().fit(data(), ledger=ledger, key="June", checkpoint=path)
+    with pytest.raises(InvalidParameter, match="its plan is another one"):
+        trainer_of(plan_of(expected_batch=5)).fit(data(), ledger=ledger, key="May", checkpoint=path)
+    with pytest.raises(InvalidParameter, match="seed the first weights"):
+        Trainer(other, torch.optim.SGD(other.parameters(), lr=0.05), squared, plan_of()).fit(
+            data(), ledger=ledger, key="May", checkpoint=path
+        )
+    path.write_bytes(pickle.dumps({"facts": "{}"}))
+    with pytest.raises(InvalidParameter, match="no checkpoint"):
+        trainer_of().fit(data(), ledger=ledger, key="May", checkpoint=path)
+    with pytest.raises(InvalidParameter, match="folder"):
+        Checkpoint(tmp_path / "nowhere" / "run.pt", {})
+    assert charges(ledger) == before
+
+
+def test_a_state_comes_back_from_a_file_bit_for_bit(tmp_path):
+    file = Checkpoint(tmp_path / "run.pt", {"key": "May"})
+    assert file.load() is None
+    state = {"a": np.array([0.1, np.pi]), "b": [1, None, {"c": np.float32(0.1), "d": True}], "e": 1 / 3}
+    file.save(4, state)
+    done, found = file.load()
+    assert done == 4
+    assert np.array_equal(found["a"], state["a"])
+    assert found["b"][2] == {"c": pytest.approx(0.1, abs=1e-8), "d": True}
+    assert found["e"] == state["e"]
+
+
+def test_fresh_noise_after_a_restore(tmp_path):
+    """The same block from the same checkpoint twice: other noise each time, or the difference would show gradients."""
+    model = linear()
+    start = Start(model, torch.optim.SGD(model.parameters(), lr=0.1), squared)
+    training = Training(plan=plan_of(), start=start, divisor=4.0)
+    file = Checkpoint(tmp_path / "run.pt", {})
+    file.save(1, training.block(0, training._first()).release(Records(data())).value)
+    once, twice = (training.block(1, file.load()[1]).release(Records(data())).value for _ in range(2))
+    assert once["step"] == twice["step"] == 40
+    assert not np.array_equal(once["weights"]["weight"], twice["weights"]["weight"])
+
+
+def test_copies_of_a_trainer_share_no_budget():
+    ledger, trainer = a_ledger(), trainer_of()
+    twin = copy.deepcopy(trainer)
+    first = trainer.fit(data(), ledger=ledger, key="May")
+    assert same(first, twin.fit(data(), ledger=ledger, key="May"))  # one payment, one release
+    assert charges(ledger) == 1
+    other = copy.deepcopy(trainer).fit(data(), ledger=ledger, key="June")
+    assert charges(ledger) == 2  # another run is paid for, and has noise of its own
+    assert not same(first, other)
+    with pytest.raises(SerialisationError):
+        pickle.dumps(trainer)
+
+
+SCRIPT = """
+import os, signal, sys
+import torch
+torch.set_num_threads(1)
+import privet as pv
+from tests.deep.models import data, trainer_of
+
+url, path, victim = sys.argv[1], sys.argv[2], int(sys.argv[3])
+ledger = pv.Ledger.open(url)
+from privet.deep import checkpoint
+save = checkpoint.Checkpoint.save
+def saved(self, done, state):
+    save(self, done, state)
+    if done == victim:
+        os.kill(os.getpid(), signal.SIGKILL)
+checkpoint.Checkpoint.save = saved
+made = trainer_of().fit(data(), ledger=ledger, key="May", checkpoint=path)
+print(sorted(made.release.value))
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_at_every_block_pays_once(tmp_path):
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    ledger = pv.Ledger.create(url, budget=pv.Budget(epsilon=500.0, delta=1e-3))
+    call = [sys.executable, "-c", SCRIPT, url, str(tmp_path / "run.pt")]
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    for victim in (1, 2, 3):
+        ended = subprocess.run([*call, str(victim)], env=surroundings, capture_output=True, text=True, check=False)
+        assert ended.returncode == -9, ended.stderr
+    ended = subprocess.run([*call, "0"], env=surroundings, capture_output=True, text=True, check=False)
+    assert ended.stdout.strip() == "['bias', 'weight']", ended.stderr
+    assert charges(ledger) == 1
+    assert marks(ledger) == ["0", "1", "2"]  # no block twice

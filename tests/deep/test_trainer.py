@@ -1,0 +1,276 @@
+"""The trainer: one training whatever its pieces, its optimizer and its data set; what comes out is the state dict."""
+
+import copy
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+
+import privet as pv
+from privet import noise
+from privet.deep import (
+    BallsInBins,
+    FixedOrder,
+    FixedSize,
+    Poisson,
+    Trainer,
+    TruncatedPoisson,
+)
+from privet.deep.batches import exact_sum
+from privet.deep.records import Records
+from privet.privacy import Unit
+from tests.deep.models import Rows, against, data, linear, plan_of, squared, trainer_of
+
+
+def weights(made) -> np.ndarray:
+    return np.concatenate([each.reshape(-1) for _, each in sorted(made.release.value.items())])
+
+
+def test_a_seeded_training_repeats_itself_and_begins_where_the_trainer_was_made():
+    trainer = trainer_of()
+    first = trainer.fit(data(), source=noise.Seeded(1))
+    again = trainer.fit(data(), source=noise.Seeded(1))  # the live model has moved since; the start has not
+    other = trainer.fit(data(), source=noise.Seeded(2))
+    assert np.array_equal(weights(first), weights(again))
+    assert not np.array_equal(weights(first), weights(other))
+    assert first.release.insecure
+    assert "INSECURE" in str(first)
+
+
+def test_the_model_holds_what_was_released():
+    model = linear()
+    trainer = Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), squared, plan_of())
+    made = trainer.fit(data())
+    assert set(made.release.value) == {"weight", "bias"}
+    for name, each in model.state_dict().items():
+        assert np.array_equal(each.numpy(), made.release.value[name])
+        assert each.dtype == torch.float32
+    assert all(each.grad is None for each in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("sampling", "relation", "size"),
+    [
+        (Poisson(q=0.5), "add_remove", 8),
+        (Poisson(q=0.5), "replace", 8),
+        (TruncatedPoisson(q=0.5, batch=4, n=9), "zero_out", 8),
+        (FixedSize(m=3, n=8), "replace", 8),
+        (BallsInBins(steps=3), "add_remove", 8),
+        (FixedOrder(batch=3, n=8), "zero_out", 8),
+    ],
+    ids=lambda each: type(each).__name__ if not isinstance(each, str | int) else str(each),
+)
+def test_every_sampler_trains(sampling, relation, size):
+    plan = plan_of(sampling=sampling, unit=Unit(relation), steps=6 * sampling.round_steps)
+    made = trainer_of(plan).fit(data(size))
+    assert made.release.loss == plan.loss
+    assert np.isfinite(weights(made)).all()
+
+
+@pytest.mark.parametrize("piece", [1, 7, 64, 200])
+def test_how_many_records_are_computed_at_once_changes_nothing_else(piece):
+    rows = torch.randn(200, 5, generator=torch.Generator().manual_seed(3), dtype=torch.float64).float()
+    model = Rows(5)
+    engine = plan_of().engine(model, against)
+    parameters = {"weight": model.weight.detach()}
+    ids = np.arange(0, 200, 2)
+    whole = exact_sum(engine, parameters, Records((rows,)), ids, 100)
+    pieces = exact_sum(engine, parameters, Records((rows,)), ids, piece)
+    assert torch.allclose(whole, pieces, rtol=0.0, atol=1e-6 * float(whole.norm()))
+    by_hand = -(rows[ids] / rows[ids].norm(dim=1, keepdim=True).clamp(min=1.0)).sum(dim=0)
+    assert torch.allclose(whole, by_hand, atol=1e-4)
+
+
+def test_an_empty_batch_is_a_step_of_noise_alone():
+    plan = plan_of(sampling=Poisson(q=1e-9), steps=20)
+    made = trainer_of(plan).fit(data())
+    moved = weights(made) - weights_of(linear())
+    assert np.abs(moved).max() > 0.0
+    scale = 0.05 * 1.0 / 4.0 * np.sqrt(20)  # learning rate, noise over divisor, steps
+    assert np.abs(moved).max() < 6.0 * scale
+
+
+def weights_of(model: nn.Module) -> np.ndarray:
+    return np.concatenate([each.detach().numpy().reshape(-1) for _, each in sorted(model.named_parameters())])
+
+
+def test_a_record_that_is_not_finite_adds_nothing():
+    rows, targets = data()
+    bad = rows.clone()
+    bad[3] = torch.nan
+    kept = np.delete(np.arange(8), 3)
+    model = Rows(3)
+    engine = plan_of().engine(model, against)
+    point = {"weight": model.weight.detach()}
+    with_it = exact_sum(engine, point, Records((bad,)), np.arange(8), 8)
+    without = exact_sum(engine, point, Records((rows,)), kept, 8)
+    assert torch.isfinite(with_it).all()
+    assert torch.allclose(with_it, without, atol=1e-6)
+    assert np.isfinite(weights(trainer_of().fit((bad, targets)))).all()
+
+
+class Spoiled:
+    """A data set of single records, one of which has another shape and one of which cannot be read."""
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, number: int) -> tuple[torch.Tensor, torch.Tensor]:
+        if number == 2:
+            raise OSError("a name that nobody must see")
+        return torch.ones(4 if number == 4 else 3), torch.tensor(1.0)
+
+
+def test_records_that_are_unlike_the_others_add_nothing_and_nobody_is_told():
+    records = Records(Spoiled())
+    batch, mask = records.exact_batch(np.arange(6), 8)
+    assert mask.tolist() == [True, True, False, True, False, True, False, False]
+    assert batch[0].shape == (8, 3)
+    made = trainer_of().fit(Spoiled())
+    assert np.isfinite(weights(made)).all()
+
+
+def test_batches_have_public_shapes():
+    """Whatever was drawn, an engine sees batches of one shape: time and compilation do not follow the number of records."""
+    seen = set()
+    plan = plan_of()
+    model = linear()
+    engine = plan.engine(model, squared)
+
+    def watched(parameters, inputs, targets, mask):
+        seen.add((tuple(inputs.shape), tuple(targets.shape), tuple(mask.shape)))
+        return engine(parameters, inputs, targets, mask)
+
+    point = {name: each.detach() for name, each in model.named_parameters()}
+    for many in (0, 1, 5, 8):
+        exact_sum(watched, point, Records(data()), np.arange(many), 4)
+    assert seen == {((4, 3), (4,), (4,))}
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "settings"),
+    [
+        (torch.optim.SGD, {}),
+        (torch.optim.SGD, {"momentum": 0.9}),
+        (torch.optim.RMSprop, {}),
+        (torch.optim.Adam, {}),
+        (torch.optim.AdamW, {"weight_decay": 0.1}),
+    ],
+)
+def test_any_optimizer_trains_alike_in_blocks_and_in_one_go(optimizer, settings):
+    """The state of an optimizer survives the end of a block: three blocks of 20 equal one loop over the same noise."""
+    model = linear()
+    plan = plan_of()
+    trainer = Trainer(model, optimizer(model.parameters(), lr=0.01, **settings), squared, plan)
+    assert len(plan.blocks) == 3
+    made = trainer.fit(data(), source=noise.Seeded(5))
+    live = linear()
+    own = Trainer(live, optimizer(live.parameters(), lr=0.01, **settings), squared, plan)
+    source = noise.Seeded(5)
+    for step in plan.steps(data()):
+        own.step(step, source=source)
+    assert np.allclose(weights(made), weights_of(live), rtol=0.0, atol=1e-6)
+
+
+def test_dicts_keywords_and_several_optimizers():
+    class Two(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.left, self.right = nn.Linear(2, 1), nn.Linear(2, 1)
+
+        def forward(self, *, one: torch.Tensor, two: torch.Tensor) -> torch.Tensor:
+            return self.left(one) + self.right(two)
+
+    def whole(model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        return (model(one=batch["one"], two=batch["two"])[:, 0] - batch["labels"]) ** 2
+
+    model = Two()
+    before = weights_of(model)
+    optimizers = [
+        torch.optim.SGD(model.left.parameters(), lr=0.1),
+        torch.optim.Adam(model.right.parameters(), lr=0.1),
+    ]
+    columns = {"one": torch.ones(8, 2), "two": torch.ones(8, 2), "labels": torch.zeros(8)}
+    made = Trainer(model, optimizers, whole, plan_of()).fit(columns)
+    assert (weights(made) != before).all()
+
+
+def test_frozen_parts_and_tied_weights():
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body, self.one, self.two = nn.Linear(3, 3), nn.Linear(3, 3, bias=False), nn.Linear(3, 3, bias=False)
+            self.two.weight = self.one.weight
+            self.body.requires_grad_(False)
+            self.register_buffer("mean", torch.ones(3))
+
+        def forward(self, rows: torch.Tensor) -> torch.Tensor:
+            return self.two(self.one(self.body(rows) - self.mean))
+
+    model = Tied()
+    before = copy.deepcopy(model.state_dict())
+    trained = [each for each in model.parameters() if each.requires_grad]
+    made = Trainer(model, torch.optim.SGD(trained, lr=0.1), squared, plan_of(), engine="vmapped").fit(data())
+    assert set(made.release.value) == set(before)
+    assert np.array_equal(made.release.value["one.weight"], made.release.value["two.weight"])
+    assert not np.array_equal(made.release.value["one.weight"], before["one.weight"].numpy())
+    for name in ("body.weight", "body.bias", "mean"):
+        assert np.array_equal(made.release.value[name], before[name].numpy())
+
+
+def test_bfloat16_is_released_as_float32():
+    model = linear().to(torch.bfloat16)
+
+    def loss(outputs, targets):
+        return (outputs[:, 0] - targets).float() ** 2
+
+    rows, targets = data()
+    trainer = Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), loss, plan_of(steps=25), engine="vmapped")
+    made = trainer.fit((rows.to(torch.bfloat16), targets.to(torch.bfloat16)))
+    assert made.release.value["weight"].dtype == np.float32
+    assert model.weight.dtype == torch.bfloat16
+
+
+def test_an_average_is_what_comes_out():
+    last, mean = (trainer_of(average=each).fit(data(), source=noise.Seeded(4)) for each in (None, 0.9))
+    assert not np.array_equal(weights(last), weights(mean))
+    assert weights(mean).dtype == np.float32
+
+
+def test_a_run_stops_at_a_public_block_and_nothing_is_refunded():
+    seen = []
+
+    def enough(steps, state):
+        seen.append((steps, sorted(state)))
+        return steps >= 40
+
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=50.0, delta=1e-3))
+    plan = plan_of()
+    made = trainer_of(plan).fit(data(), ledger=ledger, key="early", stop=enough)
+    assert seen == [(20, ["bias", "weight"]), (40, ["bias", "weight"])]
+    assert made.release.loss == plan.loss
+    assert ledger.spent["basic epsilon"] == pytest.approx(plan.price().upper, rel=1e-6)
+
+
+def test_progress_tells_public_numbers():
+    told = []
+    plan = plan_of()
+    trainer_of(plan).fit(data(), progress=told.append)
+    assert [each.step for each in told] == [20, 40, 60]
+    assert told[0].epsilon < told[1].epsilon < told[2].epsilon == pytest.approx(plan.price().upper)
+    assert told[-1].seconds_left == 0.0
+    words = str(told[0])
+    assert words.startswith("step 20 of 60, epsilon ")
+    assert "steps/s" in words
+    assert set(vars(told[0])) == {"step", "plan", "steps_per_second"}
+
+
+def test_a_noisy_count_stands_in_for_a_batch_that_is_not_given():
+    plan = plan_of(noise_multiplier=None, epsilon=8.0, expected_batch=None, count_epsilon=2.0)
+    made = trainer_of(plan).fit(data())
+    assert made.release.loss == plan.loss
+    assert np.isfinite(weights(made)).all()

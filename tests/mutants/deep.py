@@ -1,0 +1,174 @@
+"""Bugs of private training: the classics of other libraries, and those that are easily made here."""
+
+from tests.mutants.mutant import Table
+
+SAMPLING = "tests/deep/test_sampling.py"
+PLAN = "tests/deep/test_plan.py"
+TRAINER = "tests/deep/test_trainer.py"
+RUNS = "tests/deep/test_runs.py"
+LOOP = "tests/deep/test_own_loop.py"
+PITFALLS = "tests/deep/test_pitfalls.py"
+LECTURES = "tests/deep/test_lectures.py"
+BAD = "tests/deep/test_bad_input.py"
+DEEP = Table(PITFALLS, TRAINER, LECTURES)
+plant = DEEP.plant
+
+plant(
+    "the divisor is the realised size of a batch",
+    "deep:batches.exact_sum",
+    "assert total is not None",
+    "total = total / max(1, len(ids))",
+    TRAINER,
+    LECTURES,
+)
+plant(
+    "records beyond the first piece are left out",
+    "deep:batches.exact_sum",
+    "total = flat if total is None else total + flat",
+    "total = flat",
+    TRAINER,
+)
+plant(
+    "a record that fills up a piece counts",
+    "deep:Records.exact_batch",
+    "torch.cat([counts, torch.zeros(missing, dtype=torch.bool)])",
+    "torch.cat([counts, torch.ones(missing, dtype=torch.bool)])",
+    TRAINER,
+)
+plant(
+    "the noise is that of half the multiplier",
+    "deep:Plan.step_noise",
+    "scale=self.noise_multiplier * self.clip.bound",
+    "scale=self.noise_multiplier * self.clip.bound / 2.0",
+    PITFALLS,
+)
+plant(
+    "2C for C: the noise declares the replace figure under add/remove",
+    "deep:Plan.step_noise",
+    "reach(unit) * Fraction(self.clip.bound)",
+    "2 * Fraction(self.clip.bound)",
+    PITFALLS,
+)
+plant(
+    "C for 2C: a replaced record is priced as a removed one",
+    "deep:_exchange",
+    'noise_multiplier / reach(Unit("replace"))',
+    "noise_multiplier",
+    SAMPLING,
+)
+plant(
+    "an epoch in fixed order is priced as a Poisson sample",
+    "deep:FixedOrder._priced",
+    "else _one(noise_multiplier, unit)",
+    "else PoissonSampled(_one(noise_multiplier, unit), self.batch / self.n)",
+    SAMPLING,
+)
+plant(
+    "more releases than steps are amplified all the same",
+    "deep:Sampling.folded",
+    "alike = len(parts) == self.round_steps and all(each == parts[0] for each in parts)",
+    "alike = all(each == parts[0] for each in parts)",
+    SAMPLING,
+    PITFALLS,
+)
+plant(
+    "everybody takes part in a sampled step",
+    "deep:Poisson.draw",
+    "noise.poisson_subset(size, q=self.q, source=source)",
+    "noise.poisson_subset(size, q=1.0, source=source)",
+    SAMPLING,
+    PITFALLS,
+)
+plant(
+    "an overfull batch keeps its first records",
+    "deep:TruncatedPoisson.draw",
+    "drawn[noise.fixed_subset(len(drawn), m=self.batch, source=source)]",
+    "drawn[: self.batch]",
+    SAMPLING,
+)
+plant(
+    "the noisy count is free",
+    "deep:Plan.blocks",
+    "if self.count is not None:",
+    "if False:",
+    PLAN,
+    TRAINER,
+)
+plant(
+    "a noise below the promise is accepted",
+    "deep:Plan.__init__",
+    "self.price().upper > self.epsilon",
+    "self.price().upper > 2.0 * self.epsilon",
+    PLAN,
+)
+plant(
+    "a step can be used twice",
+    "deep:Step.noisy_gradient",
+    "self._used = True",
+    "self._used = False",
+    LOOP,
+)
+plant(
+    "blocks that are run again are free",
+    "deep:Steps._start",
+    "if behind:",
+    "if False:",
+    LOOP,
+)
+plant(
+    "every run goes on where the last one ended",
+    "deep:Start.__init__",
+    "copy.deepcopy((model, listed))",
+    "(model, listed)",
+    TRAINER,
+)
+plant(
+    "the state of optimizers is lost at the end of a block",
+    "deep:Start.live",
+    "for place, each in kept.items()",
+    "for place, each in {}.items()",
+    TRAINER,
+)
+plant(
+    "two starts have one digest",
+    "deep:Start._digested",
+    "told.update(np.ascontiguousarray(array).tobytes())",
+    "told.update(b'')",
+    RUNS,
+)
+plant(
+    "coins are kept in a state: a restored block has the noise of the one before",
+    "deep:Training._block",
+    "noisy = added.release(total.double().cpu().numpy(), source=source).value",
+    "noisy = added.release(total.double().cpu().numpy(), source=__import__('privet').noise.Seeded(done)).value",
+    RUNS,
+)
+plant(
+    "a checkpoint of another run is taken",
+    "deep:Checkpoint.load",
+    'if facts["run"].get(name) != value:',
+    "if False:",
+    RUNS,
+)
+plant(
+    "an unreadable record ends the training",
+    "deep:Records._one",
+    "except Exception:",
+    "except ZeroDivisionError:",
+    TRAINER,
+)
+plant(
+    "gradients stay on the model",
+    "deep:descend",
+    "each.grad = None",
+    "pass",
+    LOOP,
+)
+plant(
+    "a closure is called",
+    "deep:refuse_closures",
+    "if closure is not None and closure.default is inspect.Parameter.empty:",
+    "if False:",
+    LOOP,
+    LECTURES,
+)
