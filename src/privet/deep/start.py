@@ -78,7 +78,7 @@ class Start:
             optimizer.load_state_dict(body)
         return Live(fresh, optimizers)
 
-    def kept(self, live: "Live", state: State) -> State:
+    def state_after(self, live: "Live", state: State) -> State:
         """The state that follows: arrays of its own, so that nothing live can change it."""
         weights = {name: _array(each) for name, each in live.parameters.items()}
         return {**state, "weights": weights, "optimizers": self._kept(live.optimizers)}

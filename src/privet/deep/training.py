@@ -122,7 +122,7 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                     live.step(torch.as_tensor(np.asarray(noisy) / divisor))
                     average, done = self._averaged(average, live, done), done + 1
                     work.advance()
-        after = self.start.kept(live, {**state, "divisor": divisor, "step": done, "average": average})
+        after = self.start.state_after(live, {**state, "divisor": divisor, "step": done, "average": average})
         return {**after, "stopped": self.stop is not None and bool(self.stop(done, self._result(after)))}
 
     def _averaged(self, average: Any, live: Any, done: int) -> Any:
