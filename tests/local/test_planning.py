@@ -16,7 +16,9 @@ def test_the_best_protocol_has_the_smallest_variance(k, epsilon):
     assert variances == sorted(variances)
     assert local.best(k=k, epsilon=epsilon, n=1000) == offers[0].protocol
     for offer in offers:
-        assert offer.variance == pytest.approx(offer.protocol.variance(0.0, n=1000))
+        pooled = offer.protocol.shared_hashes  # counts at its worst: all hold one other value
+        most = 0.0 if pooled is None else pooled.collisions
+        assert offer.variance == pytest.approx(offer.protocol.variance(0.0, n=1000) + most)
         assert offer.report_bytes == offer.protocol.report_bytes
         assert offer.deviation == pytest.approx(math.sqrt(offer.variance))
 
@@ -51,6 +53,20 @@ def test_so_many_people_are_needed_and_no_fewer(protocol, radius):
     assert worst(n - 1) > radius
     assert local.required_n(protocol, radius=radius, confidence=0.99) > n
     assert local.required_n(protocol, radius=radius, share=0.5) <= n
+
+
+def test_a_pool_of_hashes_is_never_off_by_less_than_its_collisions():
+    """1,000 hashes of 8 cells: 1/7,000 of the square of a share, 0.0234 on each side."""
+    protocol = local.FLH(k=1024, epsilon=2.0)
+    n = local.required_n(protocol, radius=0.025)
+    z = 1.959963984540054
+    assert z * math.sqrt(protocol.variance(0.0, n=n) + 1 / 7000) < 0.025 + 1e-5
+    assert local.required_n(protocol, radius=0.001, share=1.0) > 10_000  # nobody else to collide with
+    for radius in (0.0234, 0.001):
+        with pytest.raises(InvalidParameter, match="pool of hashes alone"):
+            local.required_n(protocol, radius=radius)
+    assert local.best(k=1024, epsilon=2.0, n=100, max_bytes=20).name == "local_olh"
+    assert protocol.error(people=10**9).radius > 0.02
 
 
 def test_the_simulated_interval_is_as_narrow_as_planned():

@@ -268,3 +268,45 @@ plant(
     CHANNELS,
     GOLDEN,
 )
+plant(
+    "shared hashes: intervals of the noise alone",
+    "local:FrequencyProtocol._interval",
+    "score_interval(raw, a + off, b, tail)",
+    "score_interval(raw, a, b, tail)",
+    "tests/local/test_covariance.py",
+)
+plant(
+    "shared hashes: two cells are never supported together",
+    "local:CountMeanSketch.shared_hashes",
+    "Pool(self.hashes, self.width, low, gain, low**2, low * gain)",
+    "Pool(self.hashes, self.width, low, gain)",
+    "tests/local/test_covariance.py",
+)
+plant(
+    "local hashing: three values as if their cells were independent",
+    "local:OLH._extra_cross",
+    "float(told.truth - told.lie) * third_collisions(f, told.k)",
+    "0.0 * third_collisions(f, told.k)",
+    "tests/local/test_covariance.py",
+)
+plant(
+    "RAPPOR: bits as if they were independent of the value",
+    "local:RAPPOR._noise",
+    "scale * ((mixed * f) @ mixed.T - np.outer(mean, mean))",
+    "scale * 0.0 * ((mixed * f) @ mixed.T - np.outer(mean, mean))",
+    "tests/local/test_covariance.py",
+)
+plant(
+    "sums: the covariance is left out",
+    "workloads:MeasuredCells.variance",
+    "float(w @ self.covariance @ w)",
+    "float(w**2 @ self.covariance.diagonal())",
+    "tests/local/test_covariance.py",
+)
+plant(
+    "many at once: the threshold of one interval",
+    "local:FrequencyProtocol._interval",
+    "needs_exact_law(n, p, q, tail)",
+    "needs_exact_law(n, p, q)",
+    "tests/local/test_estimates.py",
+)

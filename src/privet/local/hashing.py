@@ -14,7 +14,8 @@ from privet._numerics import Array, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
-from privet.local.families.hashes import hashed, pool
+from privet.local.families.hashes import hashed, pool, third_collisions
+from privet.local.families.pooled import Pool
 from privet.local.families.population import two_binomials
 from privet.local.protocol import word_of
 from privet.local.state import State
@@ -166,6 +167,11 @@ class OLH(FrequencyProtocol):
         told = self.response
         return tuple(tuple(told.truth if y == c else told.lie for y in range(told.k)) for c in cell)
 
+    def _extra_cross(self, f: Array) -> Array:
+        """Hashes are independent in pairs, not in threes: evenly spaced values fall into one cell more often than that."""
+        told = self.response
+        return float(told.truth - told.lie) * third_collisions(f, told.k)
+
     def simulate_counts(self, counts: Any, *, source: Source = None) -> State:
         people = people_of(counts, self.size)
         return State(self).add_counts(two_binomials(people, self.own, self.other, source), int(people.sum()))
@@ -201,7 +207,7 @@ class FLH(FrequencyProtocol):
 
     **Guarantee:** pure, that of randomized response over the cells, at most epsilon.
     **Error:** as `OLH` on average over pools. Given one, two values collide in a share of its hashes that is not 1/cells
-    exactly, so that an estimate is off by about sqrt(1/(pool cells)) of the other's share.
+    exactly, so that an estimate is off by about sqrt(1/(pool (cells - 1))) of the other's share (`squared_error`).
     **Reference:** Cormode, Maddock & Maple 2021. **Proof:** docs/proofs/local/hashing.md.
 
     >>> protocol = FLH(k=1024, epsilon=2.0, pool=1000)
@@ -240,6 +246,11 @@ class FLH(FrequencyProtocol):
     @property
     def other(self) -> Fraction:
         return Fraction(1, self.response.k)
+
+    @kept_property
+    def shared_hashes(self) -> Pool:
+        told = self.response
+        return Pool(self.hashes, told.k, float(told.lie), float(told.truth - told.lie))
 
     @property
     def loss(self) -> PartialResponseLoss:

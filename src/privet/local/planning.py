@@ -21,7 +21,8 @@ from privet.local.warner import Warner
 class Offer:
     """A protocol with what it costs: standard deviation of a rare value's share, bytes of a report, decoding cost.
 
-    `cost` counts, up to a constant, what a server does for n reports and k values.
+    Where all people share a public pool of hashes, the variance includes what that adds at worst: all hold one other
+    value, with which the rare one collides. `cost` counts, up to a constant, what a server does for n reports and k values.
 
     >>> from privet import local
     >>> local.offers(k=4, epsilon=1.0, n=1000)[0].protocol.name
@@ -44,7 +45,7 @@ def offers(*, k: int, epsilon: float, n: int = 1, max_bytes: int | None = None) 
     decoding cost.
 
     >>> [offer.protocol.name for offer in offers(k=1024, epsilon=2.0, n=10**6, max_bytes=20)][:2]
-    ['local_flh', 'local_olh']
+    ['local_olh', 'local_hadamard']
     """
     people, size = count("n", n, 1), count("k", k, 2)
     most = None if max_bytes is None else count("max_bytes", max_bytes, 1)
@@ -52,7 +53,8 @@ def offers(*, k: int, epsilon: float, n: int = 1, max_bytes: int | None = None) 
     for protocol, cost in _candidates(size, epsilon, people):
         if most is None or protocol.report_bytes <= most:
             p, q = protocol.own, protocol.other
-            exact: Fraction = q * (1 - q) / (p - q) ** 2
+            pooled = Fraction(protocol.shared_hashes.collisions) if protocol.shared_hashes else 0
+            exact: Fraction = q * (1 - q) / (p - q) ** 2 + pooled * people
             offer = Offer(protocol, float(exact / people), protocol.report_bytes, cost)
             found.append(((exact, offer.report_bytes, cost), offer))
     if not found:
@@ -90,7 +92,8 @@ def required_n(
     """The number of people that make the interval of a share at most `radius` wide on each side, at the share given or
     the worst.
 
-    **Error:** the normal law of the score interval; that of the exact law is wider where counts are small.
+    **Error:** the normal law of the score interval; that of the exact law is wider where counts are small. A public pool
+    of hashes counts at its worst, where all others hold one value.
 
     >>> from privet import local
     >>> required_n(local.Warner(epsilon=1.0986122886681098), radius=0.02)
@@ -98,11 +101,13 @@ def required_n(
     """
     wanted, z = above("radius", radius, 0.0), -ndtri(tail_of(confidence) / 2.0)
     shares = (0.0, 1.0) if share is None else (fraction("share", share),)
-    a, b = protocol._line(1)
+    (a, b), off = protocol._line(1), protocol._collisions
+    if z * max((1.0 - f) * off**0.5 for f in shares) >= wanted:
+        raise InvalidParameter("the public pool of hashes alone is off by more than that: take a larger one, or OLH")
 
     def narrow(n: float) -> bool:
-        most = max(a + b * f for f in shares)
-        return z * (most / n + 0.25 * z * z * b * b / (n * n)) ** 0.5 <= wanted
+        most = max((a + b * f) / n + off * (1.0 - f) ** 2 for f in shares)
+        return z * (most + 0.25 * z * z * b * b / (n * n)) ** 0.5 <= wanted
 
     low, high = 0, 1
     while not narrow(float(high)):

@@ -47,7 +47,8 @@ class RAPPOR(FrequencyProtocol):
     (`permanent`) and sends `instantaneous` reports of it: the price covers any number of them, as long as the value stays.
 
     **Guarantee:** pure 2 hashes ln((1 - f/2)/(f/2)), at most epsilon, for the permanent answer and all reports of it. One
-    report alone costs `first_report_epsilon`. **Error:** least squares over the k values, without bias for given hashes.
+    report alone costs `first_report_epsilon`. **Error:** least squares over the k values, without bias for given hashes;
+    `squared_error` has the variance of each, given all shares.
     **Reference:** Erlingsson, Pihur & Korolova 2014. **Proof:** docs/proofs/local/rappor.md.
 
     >>> protocol = RAPPOR(k=50, epsilon=2.0, from_zero=0.5, from_one=0.75, hashes=2, width=64, cohorts=4)
@@ -187,18 +188,67 @@ class RAPPOR(FrequencyProtocol):
         chosen = self.bloom if candidates is None else self.bloom[:, candidates.astype(np.int64)]
         return np.einsum("cvb,cb->v", chosen, state.table[:, 1:]) // self.hashes
 
-    def _decoder(self, state: State) -> tuple[Array, Array]:
-        """Least squares: the matrix from bits to shares, and the variance of each bit's estimate."""
-        seen = state.table[:, 0] > 0
+    def _decoder(self, seen: Array) -> Array:
+        """Least squares from the bits of the cohorts that were seen to shares: cohorts, values, bits."""
         design = self.bloom[seen].transpose(0, 2, 1).reshape(-1, self.size).astype(float)
         if np.linalg.matrix_rank(design, tol=_RANK) < self.size:
             raise InvalidData(
                 "the cohorts seen so far do not tell all values apart: more cohorts, more bits or fewer values"
             )
-        p, q = float(self.own), float(self.other)
-        n = np.repeat(state.table[seen, 0], self.width)
-        mean = np.clip((state.table[seen, 1:].reshape(-1) + 0.5) / (n + 1.0), min(q, 1 - p), max(p, 1 - q))
-        return np.linalg.pinv(design), mean * (1.0 - mean) / (n * (p - q) ** 2)
+        return np.linalg.pinv(design).reshape(self.size, -1, self.width).transpose(1, 0, 2)
+
+    @kept_property
+    def _whole(self) -> tuple[Array, Array]:
+        """The decoder for all cohorts, and which are seen: all."""
+        seen = np.ones(self.cohorts, dtype=np.bool_)
+        return self._decoder(seen), seen
+
+    def _noise(self, decoder: Array, seen: Array, sizes: Array, f: Array, whole: bool) -> Array:
+        """The covariance of raw estimates (else its diagonal) given how many people each cohort has: flips of bits, and
+        people who fall into one cohort and not into another, drawn without replacement."""
+        p, q, n = float(self.own), float(self.other), float(sizes.sum())
+        found: Any = 0.0
+        for matrix, bloom, size in zip(decoder, self.bloom[seen].astype(float), sizes, strict=True):
+            flips = (q * (1.0 - q) + (p * (1.0 - p) - q * (1.0 - q)) * (f @ bloom)) / (size * (p - q) ** 2)
+            mixed, scale = matrix @ bloom.T, n / (size * max(n - 1.0, 1.0))
+            mean = mixed @ f
+            if whole:
+                found = found + (matrix * flips) @ matrix.T + scale * ((mixed * f) @ mixed.T - np.outer(mean, mean))
+            else:
+                found = found + matrix**2 @ flips + scale * (mixed**2 @ f - mean**2)
+        one = np.diag(f) - np.outer(f, f) if whole else f * (1.0 - f)
+        return found - one / max(n - 1.0, 1.0)
+
+    def _covariance(self, f: Array, n: int) -> Array:
+        decoder, seen = self._whole
+        return self._noise(decoder, seen, np.full(self.cohorts, n / self.cohorts), f, True)
+
+    def squared_error(self, shares: Any, *, n: int) -> Array:
+        """The variance of each raw estimate from n reports, given the shares of all values: without bias for given hashes.
+        Cohorts have a part of the people each, all alike."""
+        decoder, seen = self._whole
+        sizes = np.full(self.cohorts, count("n", n, 1) / self.cohorts)
+        return self._noise(decoder, seen, sizes, self._shares(shares), False)
+
+    @kept_property
+    def _worst(self) -> tuple[float, float]:
+        """The largest variance of one report's share for people who all hold another value, and who all hold it."""
+        decoder, p, q = self._whole[0], float(self.own), float(self.other)
+        by_holder = np.zeros((self.size, self.size))  # estimate, value that is held
+        for matrix, bloom in zip(decoder, self.bloom.astype(float), strict=True):
+            rates = q * (1.0 - q) + (p * (1.0 - p) - q * (1.0 - q)) * bloom
+            by_holder += self.cohorts * (matrix**2 @ rates.T / (p - q) ** 2 + (matrix @ bloom.T) ** 2)
+        own = by_holder.diagonal() - 1.0
+        np.fill_diagonal(by_holder, 0.0)
+        return float(by_holder.max()), float(own.max())
+
+    def _error_of(self, prepared: Array) -> ErrorBar | None:
+        return None  # a device does not invert the server's regression; `error` does, when it is asked
+
+    def _line(self, n: int) -> tuple[float, float]:
+        """At most a + b f, whatever the others hold: bits that values share make it depend on the shares of all."""
+        other, own = self._worst
+        return other / n, (own - other) / n
 
     def _estimate(
         self,
@@ -211,11 +261,11 @@ class RAPPOR(FrequencyProtocol):
     ) -> Estimate:
         """Shares by least squares over all k values, with normal intervals; `value` is `raw` unless made consistent."""
         state, wanted = self._asked(reports, candidates)
-        matrix, noise_ = self._decoder(state)
         seen = state.table[:, 0] > 0
-        rates = (state.table[seen, 1:] / state.table[seen, :1]).reshape(-1)
-        raw = matrix @ ((rates - float(self.other)) / float(self.own - self.other))
-        variance, labels = (matrix**2) @ noise_, self.labels
+        decoder = self._whole[0] if seen.all() else self._decoder(seen)
+        rates = state.table[seen, 1:] / state.table[seen, :1]
+        raw = np.einsum("cvb,cb->v", decoder, (rates - float(self.other)) / float(self.own - self.other))
+        variance, labels = self._noise(decoder, seen, state.table[seen, 0], np.clip(raw, 0.0, 1.0), False), self.labels
         if wanted is not None:
             places, labels = wanted.astype(np.int64), tuple(wanted.tolist())
             raw, variance = raw[places], variance[places]

@@ -14,6 +14,7 @@ from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.hashes import hashed, parity, pool, walsh
+from privet.local.families.pooled import Pool
 from privet.local.families.population import spread
 from privet.local.families.words import bit_sums, cut, in_range, patterns, product_law, put, widths_of, words_for
 from privet.local.protocol import whole_sum, word_of
@@ -82,6 +83,11 @@ class CountMeanSketch(FrequencyProtocol):
     @property
     def other(self) -> Fraction:
         return 1 - self.own + (2 * self.own - 1) / self.width
+
+    @kept_property
+    def shared_hashes(self) -> Pool:
+        low, gain = float(1 - self.own), float(2 * self.own - 1)
+        return Pool(self.hashes, self.width, low, gain, low**2, low * gain)
 
     @property
     def loss(self) -> PartialResponseLoss:
@@ -200,6 +206,11 @@ class HadamardSketch(FrequencyProtocol):
     @property
     def other(self) -> Fraction:
         return Fraction(1, 2) + (self.own - Fraction(1, 2)) / self.width
+
+    @kept_property
+    def shared_hashes(self) -> Pool:
+        gain = float(self.own) - 0.5  # over the columns of the matrix; two different cells agree as two fair coins do
+        return Pool(self.hashes, self.width, 0.5, gain, 0.25, gain / 2.0)
 
     @property
     def loss(self) -> PartialResponseLoss:

@@ -24,6 +24,7 @@ from privet.workloads.design import NoiseNorm as NoiseNorm
 from privet.workloads.estimate import Estimate as Estimate, RangeAnswers as RangeAnswers
 from privet.workloads.linear_queries import LinearQueries as LinearQueries
 from privet.workloads.marginals import Marginals as Marginals
+from privet.workloads.measured_cells import MeasuredCells as MeasuredCells
 from privet.workloads.plan import Plan as Plan
 from privet.workloads.points import Points as Points
 from privet.workloads.prefix import Prefix as Prefix

@@ -12,9 +12,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, at_least, count, flag, set_frozen
+from privet._validate import above, count, flag, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.local.families.intervals import exact_interval, needs_exact_law, score_interval, tail_of
+from privet.local.families.pooled import Pool
 from privet.local.families.single import is_single
 from privet.local.protocol import Protocol
 from privet.local.state import State
@@ -24,9 +25,11 @@ from privet.mechanisms.families.labels import admit_texts, places, public_texts
 from privet.mechanisms.families.odds import MOST
 from privet.mechanisms.families.response import codes_of
 from privet.mechanisms.families.values import admit_value
+from privet.workloads import MeasuredCells
 
 _TEXTS = "this holds texts or objects, no numbers: name the texts when the protocol is made, labels=(...)"
 _LISTED = 2**24  # values that are estimated together; more need candidates
+_PAIRED = 2**12  # values of which all pairs are tabled
 Channel = tuple[tuple[Fraction, ...], ...]
 
 
@@ -127,8 +130,8 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         """
         n, p, q = count("people", people, 1), float(self.own), float(self.other)
         tail = tail_of(confidence, among=self.size)
-        worst = max(float(self.variance(share, n=n)) for share in (0.0, 1.0))
-        if needs_exact_law(n, p, q):
+        worst = max(float(self.variance(0.0, n=n)) + self._collisions, float(self.variance(1.0, n=n)))
+        if needs_exact_law(n, p, q, tail):
             radius = (worst * self.size / (1.0 - confidence)) ** 0.5
         else:
             low, high = score_interval(np.zeros(1), worst, 0.0, tail)
@@ -156,7 +159,10 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         return State(self, candidates=candidates)
 
     def variance(self, share: Any = 0.0, *, n: int = 1) -> Any:
-        """The variance of the raw estimate of a share from n reports, given the true values of the people (noise alone)."""
+        """The variance of the raw estimate of a share from n reports, given the true values of the people (noise alone).
+
+        What a public pool of hashes adds is in `squared_error`: it depends on the shares of all values.
+        """
         a, b = self._line(count("n", n, 1))
         return a + b * np.asarray(share, dtype=float) if np.ndim(share) else a + b * float(share)
 
@@ -188,8 +194,9 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         counts = self.supports(state, wanted)
         p, q, n = float(self.own), float(self.other), state.n
         raw = (counts / n - q) / (p - q)
-        interval = self._interval(counts, raw, n, confidence, flag("simultaneous", simultaneous))
-        variance = self.variance(np.clip(raw, 0.0, 1.0), n=n)
+        off = self._off(raw, n, wanted is None)
+        interval = self._interval(counts, raw, n, confidence, flag("simultaneous", simultaneous), off)
+        variance = self.variance(np.clip(raw, 0.0, 1.0), n=n) + off
         labels = self.labels if wanted is None else tuple(wanted.tolist())
         if consistency is not None:
             value, note = consistency.apply(raw, state, wanted)
@@ -218,11 +225,60 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
             raise InvalidData("an estimate needs at least one report")
         return state, wanted
 
-    def _interval(self, counts: Array, raw: Array, n: int, confidence: float, joint: bool) -> tuple[Array, Array]:
+    def _interval(
+        self, counts: Array, raw: Array, n: int, confidence: float, joint: bool, off: Any = 0.0
+    ) -> tuple[Array, Array]:
+        """Both ends, not cut. Two shares that add up to 1 are off together: one interval is both."""
         p, q, among = float(self.own), float(self.other), len(raw) if joint else 1
-        if self.exact_supports and needs_exact_law(n, p, q):
+        among = 1 if among == 2 == self.size and not any(self.pair_supports) else among
+        tail = tail_of(confidence, among=among)
+        if self.exact_supports and needs_exact_law(n, p, q, tail):
             return exact_interval(counts, n, p, q, tail_of(confidence, among=among, exact=True))
-        return score_interval(raw, *self._line(n), tail_of(confidence, among=among))
+        a, b = self._line(n)
+        return score_interval(raw, a + off, b, tail)
+
+    # --- hashes that all people share --------------------------------------------------------------------------------
+
+    @property
+    def shared_hashes(self) -> Pool | None:
+        """The public pool of hashes, where there is one."""
+        return None
+
+    @property
+    def _collisions(self) -> float:
+        return 0.0 if self.shared_hashes is None else self.shared_hashes.collisions
+
+    def _off(self, raw: Array, n: int, whole: bool) -> Any:
+        """The mean square, over pools, of what collisions add: squares of shares are estimated without bias, and those who
+        hold no value that is asked for may all hold one of the others."""
+        if self.shared_hashes is None:
+            return 0.0
+        shares = np.clip(raw, 0.0, 1.0)
+        squares = float(np.sum(raw**2 - self.variance(shares, n=n)))
+        rest = 0.0 if whole else max(0.0, 1.0 - float(shares.sum())) ** 2
+        return self._collisions * np.clip(squares + rest - shares**2, 0.0, 1.0)
+
+    def bias(self, shares: Any) -> Array:
+        """The distance of the mean of each raw estimate from its share, given the public hashes and the shares of all values:
+        what shares a cell is counted too often. It is 0 where there is no public pool of hashes."""
+        f, p, q = self._shares(shares), float(self.own), float(self.other)
+        return np.zeros(self.size) if self.shared_hashes is None else (self.shared_hashes.means(f) - q) / (p - q) - f
+
+    def squared_error(self, shares: Any, *, n: int) -> Array:
+        """The mean squared error of each raw estimate from n reports, given the public hashes and the shares of all values:
+        the variance of the noise (to a relative 1/hashes where these are shared), and the square of `bias`."""
+        f, p, q = self._shares(shares), float(self.own), float(self.other)
+        off = self.bias(f)
+        others = np.divide(off * (p - q), 1.0 - f, out=np.zeros(self.size), where=f < 1.0) + q  # how they support it
+        unlike = self._collisions * (p - q) ** 2  # how much they differ in that, on average over pools
+        noise = f * p * (1.0 - p) + (1.0 - f) * (others * (1.0 - others) - unlike)
+        return noise / (count("n", n, 1) * (p - q) ** 2) + off**2
+
+    def _shares(self, given: Any) -> Array:
+        f = np.asarray(given, dtype=float)
+        if f.shape != (self.size,) or not np.all(np.isfinite(f)):
+            raise InvalidParameter(f"shares must be {self.size} numbers, one for each value")
+        return f
 
     # --- sums, ranges and differences --------------------------------------------------------------------------------
 
@@ -232,36 +288,49 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         return self.own * self.other, self.other**2
 
     def covariance(self, shares: Any, *, n: int) -> Array:
-        """The covariance of the raw estimates from n reports, given the true shares (noise alone)."""
-        f = np.asarray(shares, dtype=float)
-        if f.shape != (self.size,):
-            raise InvalidParameter(f"shares must be {self.size} numbers, one for each value")
+        """The covariance of the raw estimates from n reports, given the true shares and public hashes (noise alone)."""
+        if self.size > _PAIRED:
+            raise InvalidParameter(f"covariances of more than {_PAIRED} values are not tabled: group values first")
+        return self._covariance(self._shares(shares), count("n", n, 1))
+
+    def _covariance(self, f: Array, n: int) -> Array:
         p, q, (own, two) = float(self.own), float(self.other), map(float, self.pair_supports)
+        if self.shared_hashes is not None:
+            return self.shared_hashes.covariance(f) / (n * (p - q) ** 2)
         cross = (own - p * q) * (f[:, None] + f[None, :]) + (two - q * q) * (1.0 - f[:, None] - f[None, :])
         cross += self._extra_cross(f)
         np.fill_diagonal(cross, f * p * (1.0 - p) + (1.0 - f) * q * (1.0 - q))
-        return cross / (count("n", n, 1) * (p - q) ** 2)
+        return cross / (n * (p - q) ** 2)
 
     def _extra_cross(self, f: Array) -> Any:
         """The common supports of pairs of values beyond `pair_supports`."""
         return 0.0
 
-    def combined(self, estimate: Estimate, weights: Any, *, confidence: float = 0.95) -> Estimate:
-        """A sum, range or difference of shares: weights @ raw, with the variance that the covariance gives it.
+    def histogram(self, estimate: Estimate) -> MeasuredCells:
+        """The raw shares as cells of a histogram with their covariance, of which sums and ranges are asked.
 
-        **Error:** the normal approximation, at the estimated shares.
+        **Error:** the normal approximation, at the estimated shares; what public hashes add is in it as it is at those.
+
+        >>> from privet import local
+        >>> survey = local.KRR(k=4, epsilon=2.0)
+        >>> print(survey.histogram(survey.estimate([0] * 300 + [1] * 300 + [2] * 200 + [3] * 200)).answer(0, 3))
+        1 +-0 (95%)
         """
+        if estimate.n is None or np.shape(estimate.raw) != (self.size,):
+            raise InvalidParameter("the estimate must be one of this protocol, for all of its values")
+        shares = np.clip(estimate.raw, 0.0, 1.0)
+        off = self.bias(shares)
+        return MeasuredCells(estimate.raw, self.covariance(shares, n=estimate.n) + off[:, None] * off[None, :])
+
+    def combined(self, estimate: Estimate, weights: Any, *, confidence: float = 0.95) -> Estimate:
+        """A sum, range or difference of shares: weights @ raw, with the variance that `histogram` gives it."""
         w = np.asarray(weights, dtype=float)
         if w.shape != (self.size,) or not np.all(np.isfinite(w)):
             raise InvalidParameter(f"weights must be {self.size} finite numbers, one for each value")
-        if estimate.n is None:
-            raise InvalidParameter("the estimate must come from this protocol, which knows the number of reports")
-        shares = np.clip(estimate.raw, 0.0, 1.0)
-        variance = at_least("variance", max(float(w @ self.covariance(shares, n=estimate.n) @ w), 0.0), 0.0)
-        value = float(w @ estimate.raw)
-        low, high = score_interval(np.array([value]), variance, 0.0, tail_of(confidence))
-        bar = ErrorBar(float(high[0] - low[0]) / 2.0, confidence, "the combination of shares")
-        return Estimate(value, bar, variance=variance, n=estimate.n)
+        cells = self.histogram(estimate)
+        found = cells.linear(w, confidence=confidence)
+        bar = ErrorBar(found.radius, confidence, "the combination of shares")
+        return Estimate(found.value, bar, variance=cells.variance(w), n=estimate.n)
 
 
 def people_of(counts: Any, k: int) -> Array:

@@ -58,3 +58,29 @@ def walsh(table: Array) -> Array:
         out = np.stack((pairs[..., 0, :] + pairs[..., 1, :], pairs[..., 0, :] - pairs[..., 1, :]), axis=-2)
         out, half = out.reshape(table.shape), 2 * half
     return out
+
+
+def third_collisions(shares: Array, cells: int) -> Array:
+    """For each pair u, v: the sum over other values x, by their shares, of Pr[u, v and x share a cell] - 1/cells^2.
+
+    A hash is t + a x on a circle, t and a even there, so only the ratio p : q of u - x and v - x in lowest terms counts.
+    Fourier series of the cell leave sums of sines over cubes, which are Bernoulli polynomials.
+
+    >>> third_collisions(np.array([0.0, 1.0, 0.0]), 8).round(6)[0].tolist()  # 1/(2 cells) - 1/cells^2 around the middle
+    [0.0, 0.0, 0.046875]
+    """
+    k = len(shares)
+    t = np.arange(cells) / cells
+    third = t**3 - 1.5 * t**2 + 0.5 * t
+    found, size = np.zeros((k, k)), 1 << (3 * k).bit_length()
+    spectrum, first = np.fft.rfft(shares, size), np.arange(1 - k, k)  # u - x
+    for gap in range(1, k):  # v - u
+        both = first * (first + gap) != 0
+        common = np.gcd(first, gap)
+        p, q = first // common, (first + gap) // common
+        rise = third[p % cells] + third[(q - p) % cells] - third[q % cells]
+        excess = np.where(both, cells / 3.0 * rise / np.where(both, p * q * (q - p), 1), 0.0)
+        along = np.fft.irfft(spectrum * np.fft.rfft(excess, size), size)[k - 1 : 2 * k - 1 - gap]
+        place = np.arange(k - gap)
+        found[place, place + gap] = found[place + gap, place] = along
+    return found

@@ -9,7 +9,8 @@ import numpy as np
 from privet._numerics import Array, ndtri, special
 from privet._validate import open_fraction
 
-ENOUGH = 50.0  # expected reports on each side from which the score interval is used
+ENOUGH = 50.0  # expected reports on each side from which the score interval is used: below, steps of a count show
+_SKEW = 7.0  # and z^6 over this many: farther out in a tail the skewness of a count does
 _REACH = 12.0  # standard deviations: what lies beyond is far below any tail that is asked for
 
 
@@ -27,13 +28,13 @@ def tail_of(confidence: float, *, among: int = 1, exact: bool = False) -> float:
     return -math.expm1(math.log(level) / among)
 
 
-def needs_exact_law(n: int, p: float, q: float) -> bool:
-    """True if too few reports are expected on some side for a normal approximation.
+def needs_exact_law(n: int, p: float, q: float, tail: float = 0.05) -> bool:
+    """True if too few reports are expected on some side for a normal approximation of so small a tail.
 
-    >>> needs_exact_law(200, 0.5, 0.1), needs_exact_law(20_000, 0.5, 0.1)
-    (True, False)
+    >>> needs_exact_law(200, 0.5, 0.1), needs_exact_law(2_000, 0.5, 0.1), needs_exact_law(2_000, 0.5, 0.1, 5e-5)
+    (True, False, True)
     """
-    return n * min(q, 1.0 - q, p, 1.0 - p) < ENOUGH
+    return n * min(q, 1.0 - q, p, 1.0 - p) < max(ENOUGH, ndtri(tail / 2.0) ** 6 / _SKEW)
 
 
 def score_interval(raw: Array, a: float, b: float, tail: float) -> tuple[Array, Array]:
