@@ -259,7 +259,7 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         return self._collisions * np.clip(squares + rest - shares**2, 0.0, 1.0)
 
     def bias(self, shares: Any) -> Array:
-        """The distance of the mean of each raw estimate from its share, given the public hashes and the shares of all values:
+        """The distance of each raw estimate's mean from its share, given the public hashes and the shares of all values:
         what shares a cell is counted too often. It is 0 where there is no public pool of hashes."""
         f, p, q = self._shares(shares), float(self.own), float(self.other)
         return np.zeros(self.size) if self.shared_hashes is None else (self.shared_hashes.means(f) - q) / (p - q) - f
