@@ -204,3 +204,53 @@ def test_clips_need_a_norm_that_floats_can_hold(norm):
 @pytest.mark.parametrize("clip", [deep.Flat(0.25), deep.Automatic(2.0, 0.5)])
 def test_clips_survive_their_json_form(clip):
     assert deep.clip_from_dict(clip.to_dict()) == clip
+
+
+@pytest.mark.parametrize("way", ["bookkeeping", "vmapped", "microbatch"])
+def test_a_record_that_cannot_be_computed_adds_nothing_and_says_nothing(way):
+    """A class and a word that nobody knows: torch raises for the whole batch, and quotes the value."""
+    model = nn.Sequential(nn.Embedding(5, 3), nn.Flatten(), nn.Linear(6, 3))
+
+    def loss(outputs, targets):
+        return nn.functional.cross_entropy(outputs, targets, reduction="none")
+
+    engine = deep.make_engine(model, loss, deep.Flat(0.5), engine=way)
+    words = torch.tensor([[0, 1], [2, 3], [4, 99], [1, 1], [3, 2]])
+    classes = torch.tensor([0, 2, 1, 77, 1])
+    parameters, everybody = dict(model.named_parameters()), torch.ones(5, dtype=torch.bool)
+    found = engine(parameters, words, classes, everybody)
+    sound = torch.tensor([0, 1, 4])
+    wanted = engine(parameters, words[sound], classes[sound], everybody[:3])
+    for name, each in wanted.items():
+        assert torch.allclose(found[name], each, rtol=1e-5, atol=1e-7), name
+    masked = engine(parameters, words, classes, torch.tensor([True, False, True, True, False]))
+    alone = engine(parameters, words[:1], classes[:1], everybody[:1])
+    assert all(torch.allclose(masked[name], alone[name], rtol=1e-5, atol=1e-7) for name in alone)
+
+
+def test_a_model_that_an_engine_cannot_follow_is_named():
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gru = nn.GRU(2, 3, batch_first=True)
+
+        def forward(self, x):
+            return self.gru(x)[0][:, -1, 0]
+
+    def loss(outputs, targets):
+        return outputs - targets
+
+    model = Recurrent()
+    records, everybody = (torch.ones(4, 5, 2), torch.zeros(4)), torch.ones(4, dtype=torch.bool)
+    engine = deep.make_engine(model, loss, deep.Flat(1.0), engine="vmapped")
+    with pytest.raises(InvalidParameter, match="microbatch"):
+        engine(dict(model.named_parameters()), *records, everybody)
+    slow = deep.make_engine(model, loss, deep.Flat(1.0), engine="microbatch")
+    assert set(slow(dict(model.named_parameters()), *records, everybody)) == dict(model.named_parameters()).keys()
+
+
+def test_a_mask_is_a_tensor():
+    model = nn.Linear(2, 1)
+    engine = deep.make_engine(model, lambda outputs, targets: outputs[:, 0], deep.Flat(1.0))
+    with pytest.raises(InvalidData, match="mask"):
+        engine(dict(model.named_parameters()), torch.ones(2, 2), torch.zeros(2), [True, True])

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from privet.deep.clipping import Clip
-from privet.errors import InvalidData, InvalidParameter
+from privet.errors import InvalidData, InvalidParameter, PrivetError
 
 Batch = Any
 """A tensor, or a tuple or a mapping of such; the first axis of each tensor counts the records."""
@@ -83,12 +83,42 @@ class Engine(ABC):
         """The sum of the clipped gradients of the records that `mask` keeps, by the name of the parameter."""
         size = batch_size(inputs)
         trained = self._trained(parameters)
-        if mask.dtype != torch.bool or mask.shape != (size,):
+        if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape != (size,):
             raise InvalidData(f"mask must be a boolean tensor of shape [{size}], one entry a record")
         if size == 0:
             return {name: each.new_zeros(each.shape, dtype=sum_type(each)) for name, each in trained.items()}
+        inputs, targets = _as_dict(inputs), _as_dict(targets)
         with exact_products():
-            return self._sums(trained, _as_dict(inputs), _as_dict(targets), mask)
+            try:
+                return self._sums(trained, inputs, targets, mask)
+            except PrivetError:
+                raise
+            except Exception:  # a class or a word that nobody knows, say: the text may quote it, and is dropped here
+                pass
+            return self._record_by_record(trained, inputs, targets, mask)
+
+    def _record_by_record(
+        self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor
+    ) -> dict[str, Tensor]:
+        """The sums where a record cannot be computed: that record adds nothing, as one that is not finite. A model that
+        fails on zeros too fails for everybody, which is public, and is refused."""
+        try:
+            blank = [mapped(lambda each: torch.zeros_like(each[:1]), part) for part in (inputs, targets)]
+            like = self._sums(parameters, blank[0], blank[1], torch.ones_like(mask[:1]))
+        except Exception as problem:
+            raise InvalidParameter(
+                f"{type(self).__name__} cannot follow this model, whatever the records are ({type(problem).__name__}): "
+                "choose engine='microbatch', or look at the model with made-up records"
+            ) from None
+        total = {name: torch.zeros_like(each) for name, each in like.items()}
+        for row in range(len(mask)):
+            one = slice(row, row + 1)
+            try:
+                sums = self._sums(parameters, rows(inputs, one), rows(targets, one), mask[one])
+            except Exception:
+                continue
+            total = {name: each + sums[name] for name, each in total.items()}
+        return total
 
     @abstractmethod
     def _sums(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor) -> dict[str, Tensor]:
