@@ -23,6 +23,7 @@ from privet.mechanisms.families.odds import (
 from privet.mechanisms.families.records import row_sensitivity as row_sensitivity
 from privet.mechanisms.families.response import ResponseMechanism as ResponseMechanism
 from privet.mechanisms.families.selection import SelectionMechanism as SelectionMechanism
+from privet.mechanisms.families.vectors import clipped_steps as clipped_steps
 from privet.mechanisms.form import (
     Anything as Anything,
     Columns as Columns,

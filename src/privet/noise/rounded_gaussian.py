@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from privet._numerics import ndtr, ndtri, special
 from privet.noise.draw import Draws
-from privet.noise.entropy import Source, Stream
+from privet.noise.entropy import Source, Stream, current
 from privet.noise.families.coins import TO_UNIT, accept, fair_bits
 from privet.noise.families.enclosure import Enclosure, complement, exp_neg, normal_above, rational
 from privet.noise.families.refined import Refined, invert
 from privet.noise.families.rounded import Rest, draw_rounded, exact_rest, float_rest, oriented, signed
 from privet.noise.families.tails import Tails
-from privet.noise.parameters import Center, Size, positive
+from privet.noise.parameters import Center, Size, positive, shape_of
+from privet.noise.strips import Strips
 from privet.noise.table import InversionTable, TableCache, from_floats
 
 TABLE_SIGMA = 1024
@@ -44,7 +45,13 @@ def rounded_gaussian(
     >>> rounded_gaussian(sigma=10, center=0.5, size=3).dtype
     dtype('int64')
     """
-    return draw_rounded(_one, _sample, center, size, source, given=(positive("sigma", sigma),))
+    scale = positive("sigma", sigma)
+    if isinstance(center, int) and center == 0 and scale > TABLE_SIGMA and size is not None:
+        shape = shape_of(size)
+        strips = _strips.get(scale, math.prod(shape or ()))
+        if strips is not None:
+            return strips.sample(current(source).stream(), math.prod(shape or ())).reshape(shape)
+    return draw_rounded(_one, _sample, center, size, source, given=(scale,))
 
 
 @final
@@ -87,6 +94,7 @@ def _build(law: NormalCells) -> InversionTable:
 
 _plain = TableCache(lambda sigma: _build(NormalCells(sigma)))
 _folded = TableCache(lambda sigma: _build(NormalCells(sigma, folded=True)))
+_strips = TableCache(Strips)
 
 
 def _sample(stream: Stream, count: int, sigma: Fraction, rest: Rest) -> NDArray[Any]:

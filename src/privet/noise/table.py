@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from privet.noise.families.refined import Refined, invert
 from privet.noise.families.tails import Tails
 
 Key = tuple[int, int]
+Kept = TypeVar("Kept")
 
 _CUT = np.iinfo(np.int32).min  # in the guide: a threshold cuts this bucket
 _STEPS = 3
@@ -123,7 +124,7 @@ def from_floats(law: Tails, tails: NDArray[np.float64], margin: float = _FLOAT_M
 
 
 @final
-class TableCache:
+class TableCache(Generic[Kept]):
     """Tables of one family of laws, kept for reuse; one is built when its parameter has been asked for often enough.
 
     A single draw with a new parameter must not pay for a table. Parameters are public, so which of the two exact paths
@@ -139,12 +140,12 @@ class TableCache:
     MOST = 6  # tables; each takes about half a mebibyte, and five families have a cache
     WORTH = 1 << 14  # draws after which a table has paid for itself, about
 
-    def __init__(self, build: Callable[[Fraction], InversionTable]) -> None:
+    def __init__(self, build: Callable[[Fraction], Kept]) -> None:
         self._build = build
-        self._tables: dict[Key, InversionTable] = {}
+        self._tables: dict[Key, Kept] = {}
         self._asked: dict[Key, int] = {}
 
-    def get(self, parameter: Fraction, count: int) -> InversionTable | None:
+    def get(self, parameter: Fraction, count: int) -> Kept | None:
         """The table, or None while it is not worth building; `count` draws are wanted now."""
         key = parameter.as_integer_ratio()
         table = self._tables.pop(key, None)

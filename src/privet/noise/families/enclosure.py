@@ -152,6 +152,19 @@ def normal_above(num: int, den: int, bits: int) -> tuple[int, int]:
     return _narrow(half - high - 1, half - low, guard - bits)
 
 
+def normal_density(num: int, den: int, bits: int) -> tuple[int, int]:
+    """The density of N(0, 1) at num/den >= 0.
+
+    >>> normal_density(0, 1, 10)  # 1/sqrt(2 pi)
+    (408, 409)
+    """
+    guard = bits + 32
+    low, high = exp_neg(num * num, 2 * den * den, guard)
+    pi = _pi(guard)
+    root = math.isqrt(2 * pi[0] << guard), math.isqrt(2 * pi[1] << guard) + 1
+    return _narrow((low << guard) // root[1], _ceil_div(high << guard, root[0]), guard - bits)
+
+
 def _atan(num: int, den: int, guard: int) -> tuple[int, int]:
     """atan(num/den) for 0 <= num/den <= 1: three halvings of the angle, then the series."""
     one = 1 << guard

@@ -1,0 +1,175 @@
+"""Normal noise of a large scale by strips: one word for nearly every draw, without a comparison that could be close.
+
+The law is cut into vertical strips. Most of the mass of a strip is a rectangle, in which the place is uniform; the first
+bits of a word choose the rectangle and its last bits are the place. What is left of the law, about a hundredth, is drawn
+strip by strip with a coin for the place.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet._numerics import Array, ndtr
+from privet.noise.entropy import Stream, Words
+from privet.noise.families.coins import TO_UNIT, compare, fair_bits
+from privet.noise.families.enclosure import Enclosure, normal_above, normal_density
+from privet.noise.families.refined import Refined
+from privet.noise.families.tails import Tails
+from privet.noise.table import InversionTable, from_floats
+
+LEADING = 64  # standard deviations in strips: 64 to 128
+BUCKETS = 16  # bits of a word that choose a rectangle
+PLACE = 64 - BUCKETS  # bits that are the place in it
+MARGIN = 2.0**-30  # of a coin, a quotient of differences of densities: 64 ulp of these, blown up by 2^15 at most
+_ALL = 1 << BUCKETS
+_PIECE = 1 << 14  # words worked on at a time: they stay in the cache
+_TRIES = 3  # places at a time: about three in four are kept
+_FLOORS = 1.0 - 2.0**-30  # a rectangle that is that much lower than the curve lies below it, whatever floats say
+_TAIL_MARGIN = 2.0**-34  # 2^-45 for a tail of the normal law, blown up by 2^8: the share of what is left
+
+
+@final
+@dataclass(frozen=True)
+class LeftOver(Tails):
+    """The strip of |N| in what rectangles leave of the law: strip c is [c, c + 1) in units of which sigma has `leading`.
+
+    `buckets[c]` of all words' prefixes belong to the rectangle of strip c, on each of the two sides.
+    """
+
+    leading: Fraction
+    buckets: tuple[int, ...]
+    symmetric = False
+
+    @property
+    def left(self) -> int:
+        """How many prefixes belong to no rectangle."""
+        return _ALL - 2 * sum(self.buckets)
+
+    def upper(self, m: int, bits: int) -> tuple[int, int]:
+        x, inside = m / self.leading, 2 * sum(self.buckets[m:])
+        guard = bits + BUCKETS + 2
+        low, high = normal_above(x.numerator, x.denominator, guard)
+        low, high = (2 * low << BUCKETS) - (inside << guard), (2 * high << BUCKETS) - (inside << guard)
+        return max(low, 0) // (self.left << guard - bits), -(-high // (self.left << guard - bits))
+
+    def column(self, bits: int) -> list[tuple[int, int]]:
+        ends = [self.upper(1, bits)]
+        while ends[-1][0]:
+            ends.append(self.upper(len(ends) + 1, bits))
+        return ends
+
+    def floats(self) -> Array:
+        """The tails in floats, until they are below the margin."""
+        m = np.arange(1, int(9 * self.leading) + 3)
+        inside = np.zeros(len(m))
+        sums = np.cumsum(np.array(self.buckets[::-1], dtype=np.float64))[::-1]
+        inside[: len(sums) - 1] = 2.0 * sums[1:]
+        return np.maximum(2.0 * _ALL * ndtr(-m / float(self.leading)) - inside, 0.0) / self.left
+
+
+@final
+class Strips:
+    """floor(N + 1/2) for N from N(0, sigma^2).
+
+    **Guarantee:** exact law. **Reference:** proof note noise/strips.
+
+    >>> from privet.noise import Seeded
+    >>> Strips(Fraction(10**6)).sample(Seeded(1).stream(), 3).dtype
+    dtype('int64')
+    """
+
+    def __init__(self, sigma: Fraction) -> None:
+        self._shift = int(sigma).bit_length() - LEADING.bit_length()  # a strip is 2^shift steps wide
+        leading = sigma / 2**self._shift
+        edges = np.arange(1, int(5 * leading) + 1) / float(leading)
+        heights = np.exp(-0.5 * edges * edges) / (np.sqrt(2.0 * np.pi) * float(leading))  # at the far end of each strip
+        buckets = np.floor(heights * (_FLOORS * _ALL)).astype(np.int64)
+        buckets = buckets[buckets > 0]
+        self.law = LeftOver(leading, tuple(buckets.tolist()))
+        self._rest: InversionTable = from_floats(self.law, self.law.floats(), _TAIL_MARGIN)
+        # the heights of rectangles in units of the density at 0; a strip without one comes last
+        self._taken = np.append(buckets, 0) * (float(leading) * math.sqrt(2.0 * math.pi) / _ALL)
+        right = np.repeat(np.arange(len(buckets)), buckets)
+        strips = np.concatenate([right, ~right, np.zeros(self.law.left, dtype=np.int64)])
+        self._bounded = np.uint64((_ALL - self.law.left) << PLACE)  # words from here on belong to no rectangle
+        # what is added to the first bits of a word: the near end of its strip, less the prefix that chose it
+        self._offsets = (strips - np.arange(_ALL)) << self._shift
+
+    def sample(self, stream: Stream, count: int) -> NDArray[np.int64]:
+        """`count` independent draws: all that lie in rectangles, then the others together."""
+        out = np.empty(count, dtype=np.int64)
+        rest = [np.empty(0, dtype=np.int64)]
+        for start in range(0, count, _PIECE):
+            part = out[start : start + _PIECE]
+            words = stream.words(len(part))
+            self.inside(words, part)
+            rest.append(start + np.flatnonzero(words >= self._bounded))
+        places = np.concatenate(rest)
+        if len(places):
+            out[places] = self.outside(stream, len(places))
+        return out
+
+    def inside(self, words: Words, out: NDArray[np.int64]) -> None:
+        """Words in steps, where they belong to a rectangle: its strip by the first bits, the place by those after them."""
+        np.right_shift(words, np.uint64(PLACE - self._shift - 1), out=out.view(np.uint64))
+        out += 1
+        out >>= 1  # half a step goes up: one more bit decides, and nothing is close
+        out += self._offsets.take((words >> np.uint64(PLACE)).view(np.int64))
+
+    def outside(self, stream: Stream, count: int) -> NDArray[np.int64]:
+        """`count` draws from what the rectangles leave: a strip, a side, and places until one is kept."""
+        strips = self._rest.sample(stream, count).astype(np.int64)
+        places, todo = np.empty(count, dtype=np.uint64), np.arange(count)
+        while len(todo):
+            tries = stream.words(_TRIES * len(todo)).reshape(_TRIES, -1)
+            kept = self._kept(stream, np.broadcast_to(strips[todo], tries.shape).reshape(-1), tries.reshape(-1))
+            first = kept.reshape(tries.shape).argmax(axis=0)  # the first that was kept, or 0 where none was
+            places[todo] = tries[first, np.arange(len(todo))]
+            todo = todo[~kept.reshape(tries.shape).any(axis=0)]
+        out = (strips << self._shift) + (((places >> np.uint64(63 - self._shift)).view(np.int64) + 1) >> 1)
+        flip = -fair_bits(stream, count).astype(np.int64)
+        return (out ^ flip) - flip
+
+    def _kept(self, stream: Stream, strips: NDArray[np.int64], places: Words) -> NDArray[np.bool_]:
+        """Coins for places in strips: the density that is left there over the largest that is left in the strip."""
+        v, leading = places * TO_UNIT, float(self.law.leading)
+        inside = self._taken[np.minimum(strips, len(self._taken) - 1)]
+        near = np.exp(strips * strips * (-0.5 / leading**2))
+        here = near * np.exp(v * (strips + 0.5 * v) * (-1.0 / leading**2))
+        with np.errstate(invalid="ignore"):  # far out, where no float is left: the exact coin decides
+            chance = np.where(near - inside > 0.0, (here - inside) / (near - inside), 0.5)
+        sure = near > 2.0**-60
+        return compare(
+            stream,
+            np.where(sure, chance, 0.5),
+            np.where(sure, MARGIN, 1.0),
+            lambda i: self._coin(stream, int(strips[i]), int(places[i])),
+        )
+
+    def _coin(self, stream: Stream, strip: int, place: int) -> Enclosure:
+        """The same chance, enclosed: the place is known to more bits than are asked for."""
+        buckets = self.law.buckets[strip] if strip < len(self.law.buckets) else 0
+        unit, v = self.law.leading, Refined(stream, place, 64)
+        near = strip / unit
+
+        def density(x: Fraction, bits: int) -> tuple[int, int]:
+            """2^bits of density over `leading`, less the rectangle: positive, as the rectangle lies below the curve."""
+            low, high = normal_density(x.numerator, x.denominator, bits)
+            taken = (buckets << bits) * unit / _ALL
+            return low - math.ceil(taken), high - math.floor(taken)
+
+        def enclosure(bits: int) -> tuple[int, int]:
+            # the densities fall like exp(-x^2/2), and a difference of them by 2^16 more: so many bits are lost
+            guard = bits + 40 + int(near * near)
+            while v.length < guard + 16:
+                v.grow()
+            low = density((strip + Fraction(v.value + 1, 1 << v.length)) / unit, guard)[0]
+            high = density((strip + Fraction(v.value, 1 << v.length)) / unit, guard)[1]
+            top = density(near, guard)
+            return (max(low, 0) << bits) // top[1], min(-(-(high << bits) // max(top[0], 1)), 1 << bits)
+
+        return enclosure

@@ -1,0 +1,155 @@
+"""Normal noise by strips: rectangles below the curve, what they leave, and both together the law."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privet import noise
+from privet.noise.families.coins import TO_UNIT
+from privet.noise.families.enclosure import normal_density
+from tests.noise.helpers import module
+
+strips = module("strips")
+
+SIGMAS = [Fraction(1025), Fraction(2**20), Fraction(2**21) - 1, Fraction(10**9, 7), Fraction(2**52)]
+EDGES = stats.norm.ppf(np.linspace(0.0, 1.0, 257))[1:-1]
+
+
+def p_value(values, sigma):
+    """Of a test of goodness of fit, over 256 cells of equal probability; the rounding to whole numbers is smoothed out."""
+    smooth = values + np.random.default_rng(1).uniform(-0.5, 0.5, len(values))
+    return stats.chisquare(np.bincount(np.searchsorted(EDGES, smooth / sigma), minlength=256)).pvalue
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_rectangles_lie_below_the_curve_and_leave_little(sigma):
+    law = strips.Strips(sigma).law
+    assert 64 <= law.leading <= 128
+    assert 0.005 < law.left / 2**16 < 0.015
+    for strip, buckets in enumerate(law.buckets):
+        far = (strip + 1) / law.leading
+        low, _ = normal_density(far.numerator, far.denominator, 64)
+        assert Fraction(buckets, 2**16) * law.leading <= Fraction(low, 2**64)
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_what_is_left_is_the_law_less_the_rectangles(sigma):
+    law = strips.Strips(sigma).law
+    floats = law.floats()
+    for m in (1, 2, 3, 50, len(law.buckets) - 1, len(law.buckets), len(law.buckets) + 1, 500):
+        low, high = law.upper(m, 80)
+        assert low <= high <= low + 2
+        inside = sum(law.buckets[m:])
+        whole = 2.0 * stats.norm.sf(m / float(law.leading)) - 2.0 * inside / 2**16
+        assert low / 2**80 == pytest.approx(whole / (law.left / 2**16), rel=1e-9, abs=1e-12)
+        assert floats[m - 1] == pytest.approx(low / 2**80, abs=strips._TAIL_MARGIN / 8)
+    assert floats[-1] < strips._TAIL_MARGIN
+    assert law.column(16)[-1][0] == 0
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_coins_in_floats_are_those_that_are_enclosed(sigma, monkeypatch):
+    """At the near end, the far end and between, for strips with large rectangles, the last one, and none."""
+    sampler = strips.Strips(sigma)
+    last = len(sampler.law.buckets)
+    seen = []
+    monkeypatch.setattr(strips, "compare", lambda stream, chance, margin, exact: seen.append((chance, margin, exact)))
+    where = np.array([0, 0, 0, 1, 60, last - 1, last - 1, last, last + 1, 550])
+    places = np.array([0, 2**63, 2**64 - 1, 7**22, 5**27, 0, 2**64 - 1, 3**40, 2**64 - 1, 2**62], dtype=np.uint64)
+    sampler._kept(noise.Seeded(1).stream(), where, places)
+    ((chance, margin, exact),) = seen
+    for i in range(len(where)):
+        low, high = exact(i)(64)
+        assert low <= high <= low + 2**8
+        assert abs(chance[i] - low * TO_UNIT) <= margin[i] / 8
+    assert chance[0] == 1.0
+
+
+def test_beyond_all_floats_the_enclosure_decides(monkeypatch):
+    sampler = strips.Strips(Fraction(2**20))
+    far = np.full(3, 64 * 40)  # forty standard deviations
+    kept = [
+        sampler._kept(noise.Seeded(i).stream(), far, np.array([0, 2**63, 2**64 - 1], dtype=np.uint64))
+        for i in range(60)
+    ]
+    shares = np.mean(kept, axis=0)
+    wanted = [1.0, math.exp(-0.5 * 40 / 64), math.exp(-40 / 64)]
+    assert np.abs(shares - wanted).max() < 0.25
+    assert shares[0] == 1.0
+
+
+def test_words_of_a_rectangle_are_its_strip_and_the_place_half_up():
+    sampler = strips.Strips(Fraction(2**20))  # a strip is 2^14 steps
+    first, place = sampler.law.buckets[0], np.uint64(48)
+    words = np.array([0, 2**34, 2**33, 2**33 - 1, 2**48 - 1], dtype=np.uint64)  # the first bucket is strip 0
+    out = np.empty(5, dtype=np.int64)
+    sampler.inside(words, out)
+    assert out.tolist() == [0, 1, 1, 0, 2**14]
+    second = np.uint64(first) << place
+    sampler.inside(words + second, out)
+    assert out.tolist() == [2**14, 2**14 + 1, 2**14 + 1, 2**14, 2**15]
+    mirror = np.uint64(sum(sampler.law.buckets)) << place  # the first strip on the other side
+    sampler.inside(words + mirror, out)
+    assert out.tolist() == [-(2**14), 1 - 2**14, 1 - 2**14, -(2**14), 0]
+
+
+@pytest.mark.parametrize("sigma", [1025, 2**21 - 1, 2**30 + 12345, Fraction(10**15, 3)])
+def test_the_law_and_neither_half_nor_twice_of_it(sigma):
+    drawn = noise.rounded_gaussian(sigma=sigma, size=150_000, source=noise.Seeded(11))
+    assert p_value(drawn, float(sigma)) > 1e-4
+    for wrong in (0.5, 2.0):
+        assert p_value(drawn, wrong * float(sigma)) < 1e-9
+    assert stats.chisquare(np.bincount(drawn & 15, minlength=16)).pvalue > 1e-4  # no gaps in the last digits
+
+
+def outside(count, seed):
+    sampler = strips.Strips(Fraction(2**20))
+    return sampler, sampler.outside(noise.Seeded(seed).stream(), count) / 2**14
+
+
+def left_over_p_value(sampler, drawn):
+    """Of what the rectangles leave, in four quarters of each of the first strips and of all others together."""
+    law, quarters = sampler.law, 4 * len(sampler.law.buckets)
+    x = np.arange(quarters + 1) / 4.0 / float(law.leading)
+    mass = 2.0 * np.diff(stats.norm.cdf(x)) - np.repeat(law.buckets, 4) * (2.0 / 4.0 / 2**16)
+    mass = np.append(mass, 2.0 * stats.norm.sf(x[-1])) / (law.left / 2**16)
+    seen = np.bincount(np.minimum(np.floor(np.abs(drawn) * 4.0).astype(np.int64), quarters), minlength=quarters + 1)
+    return stats.chisquare(seen, mass / mass.sum() * len(drawn)).pvalue
+
+
+def test_what_is_left_has_its_own_law_place_by_place():
+    sampler, drawn = outside(100_000, 5)
+    assert left_over_p_value(sampler, drawn) > 1e-4
+    assert abs(np.mean(drawn < 0.0) - 0.5) < 0.01
+
+
+def test_the_exact_coin_has_the_same_law(monkeypatch):
+    monkeypatch.setattr(strips, "MARGIN", 0.2)  # two coins in five are decided by enclosures
+    _, drawn = outside(1_000, 6)
+    strip = np.floor(np.abs(drawn))
+    share = np.mean(np.abs(drawn) - strip < 0.5)
+    _, many = outside(100_000, 7)  # in floats
+    assert abs(share - np.mean(np.abs(many) % 1.0 < 0.5)) < 0.07
+    assert abs(np.mean(strip < 60) - np.mean(np.abs(many) < 60)) < 0.07
+
+
+def test_twins_are_seen(monkeypatch):
+    sampler = strips.Strips(Fraction(2**20))
+    monkeypatch.setattr(strips.Strips, "_kept", lambda self, stream, where, places: np.ones(len(where), dtype=bool))
+    assert left_over_p_value(sampler, sampler.outside(noise.Seeded(5).stream(), 100_000) / 2**14) < 1e-9
+    monkeypatch.setattr(strips.Strips, "outside", lambda self, stream, count: np.zeros(count, dtype=np.int64))
+    assert p_value(sampler.sample(noise.Seeded(5).stream(), 150_000), 2.0**20) < 1e-9
+
+
+@pytest.mark.parametrize(("size", "shape"), [(0, (0,)), ((2, 0), (2, 0)), ((300, 100), (300, 100)), (1, (1,))])
+def test_shapes(size, shape):
+    noise.rounded_gaussian(sigma=2**25, size=2**15)  # the table is there
+    assert noise.rounded_gaussian(sigma=2**25, size=size).shape == shape
+
+
+def test_the_widest_noise_stays_in_64_bits():
+    drawn = noise.rounded_gaussian(sigma=2**52, size=100_000, source=noise.Seeded(2))
+    assert p_value(drawn, 2.0**52) > 1e-4
