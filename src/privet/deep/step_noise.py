@@ -102,7 +102,7 @@ class StepNoise(Mechanism[Any, Any]):
 
     @kept_property
     def _reach(self) -> Fraction:
-        """How far one record moves the sum on the grid, in steps: its rounding, half a step a coordinate in each of two
+        """The distance by which one record moves the sum on the grid, in steps: rounding, half a step a coordinate in each of two
         neighbours, included. Records of a strict sum were rounded towards zero, which adds nothing.
         """
         clip = self.grid.length(self.clip)
@@ -194,7 +194,7 @@ class StepNoise(Mechanism[Any, Any]):
 
 
 def _records(unit: Unit) -> int:
-    """How many clips neighbours lie apart, at most."""
+    """The distance of neighbours in clips, at most."""
     return unit.group_size * (2 if unit.relation == "replace" else 1)
 
 

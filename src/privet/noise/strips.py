@@ -46,7 +46,7 @@ class LeftOver(Tails):
 
     @property
     def left(self) -> int:
-        """How many prefixes belong to no rectangle."""
+        """The number of prefixes that belong to no rectangle."""
         return _ALL - 2 * sum(self.buckets)
 
     def upper(self, m: int, bits: int) -> tuple[int, int]:
