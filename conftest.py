@@ -28,6 +28,7 @@ os.environ["MPLBACKEND"] = "Agg"
 
 # Examples in docstrings of a room whose package is missing cannot run; its tests say so themselves.
 collect_ignore_glob = [] if find_spec("torch") else ["src/privet/deep/*"]
+collect_ignore_glob += [] if find_spec("triton") else ["src/privet/deep/stream_kernel.py"]
 
 SLOW_SECONDS = 3600.0
 

@@ -102,8 +102,8 @@ class StepNoise(Mechanism[Any, Any]):
 
     @kept_property
     def _reach(self) -> Fraction:
-        """The distance by which one record moves the sum on the grid, in steps: rounding, half a step a coordinate in each of two
-        neighbours, included. Records of a strict sum were rounded towards zero, which adds nothing.
+        """The distance by which one record moves the sum on the grid, in steps: rounding, half a step a coordinate in each
+        of two neighbours, included. Records of a strict sum were rounded towards zero, which adds nothing.
         """
         clip = self.grid.length(self.clip)
         return clip if self.strict else clip + Fraction(root_up(self.dimension))

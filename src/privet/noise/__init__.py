@@ -27,6 +27,7 @@ from privet.noise.discrete_laplace import discrete_laplace as discrete_laplace
 from privet.noise.entropy import Secure as Secure, Seeded as Seeded, Source as Source, current as current
 from privet.noise.geometric import geometric as geometric
 from privet.noise.grid import Grid as Grid
+from privet.noise.keyed import KeyedStream as KeyedStream
 from privet.noise.negative_binomial import (
     logarithmic as logarithmic,
     truncated_negative_binomial as truncated_negative_binomial,

@@ -46,7 +46,7 @@ def rounded_gaussian(
     dtype('int64')
     """
     scale = positive("sigma", sigma)
-    if isinstance(center, int) and center == 0 and scale > TABLE_SIGMA and size is not None:
+    if isinstance(center, int | Fraction) and center == 0 and scale > TABLE_SIGMA and size is not None:
         shape = shape_of(size)
         strips = _strips.get(scale, math.prod(shape or ()))
         if strips is not None:

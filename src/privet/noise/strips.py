@@ -83,8 +83,8 @@ class Strips:
     """
 
     def __init__(self, sigma: Fraction) -> None:
-        self._shift = int(sigma).bit_length() - LEADING.bit_length()  # a strip is 2^shift steps wide
-        leading = sigma / 2**self._shift
+        self.shift = int(sigma).bit_length() - LEADING.bit_length()  # a strip is 2^shift steps wide
+        leading = sigma / 2**self.shift
         edges = np.arange(1, int(5 * leading) + 1) / float(leading)
         heights = np.exp(-0.5 * edges * edges) / (np.sqrt(2.0 * np.pi) * float(leading))  # at the far end of each strip
         buckets = np.floor(heights * (_FLOORS * _ALL)).astype(np.int64)
@@ -95,9 +95,9 @@ class Strips:
         self._taken = np.append(buckets, 0) * (float(leading) * math.sqrt(2.0 * math.pi) / _ALL)
         right = np.repeat(np.arange(len(buckets)), buckets)
         strips = np.concatenate([right, ~right, np.zeros(self.law.left, dtype=np.int64)])
-        self._bounded = np.uint64((_ALL - self.law.left) << PLACE)  # words from here on belong to no rectangle
+        self.bounded = np.uint64((_ALL - self.law.left) << PLACE)  # words from here on belong to no rectangle
         # what is added to the first bits of a word: the near end of its strip, less the prefix that chose it
-        self._offsets = (strips - np.arange(_ALL)) << self._shift
+        self.offsets = (strips - np.arange(_ALL)) << self.shift
 
     def sample(self, stream: Stream, count: int) -> NDArray[np.int64]:
         """`count` independent draws: all that lie in rectangles, then the others together."""
@@ -107,7 +107,7 @@ class Strips:
             part = out[start : start + _PIECE]
             words = stream.words(len(part))
             self.inside(words, part)
-            rest.append(start + np.flatnonzero(words >= self._bounded))
+            rest.append(start + np.flatnonzero(words >= self.bounded))
         places = np.concatenate(rest)
         if len(places):
             out[places] = self.outside(stream, len(places))
@@ -115,10 +115,10 @@ class Strips:
 
     def inside(self, words: Words, out: NDArray[np.int64]) -> None:
         """Words in steps, where they belong to a rectangle: its strip by the first bits, the place by those after them."""
-        np.right_shift(words, np.uint64(PLACE - self._shift - 1), out=out.view(np.uint64))
+        np.right_shift(words, np.uint64(PLACE - self.shift - 1), out=out.view(np.uint64))
         out += 1
         out >>= 1  # half a step goes up: one more bit decides, and nothing is close
-        out += self._offsets.take((words >> np.uint64(PLACE)).view(np.int64))
+        out += self.offsets.take((words >> np.uint64(PLACE)).view(np.int64))
 
     def outside(self, stream: Stream, count: int) -> NDArray[np.int64]:
         """`count` draws from what the rectangles leave: a strip, a side, and places until one is kept."""
@@ -130,7 +130,7 @@ class Strips:
             first = kept.reshape(tries.shape).argmax(axis=0)  # the first that was kept, or 0 where none was
             places[todo] = tries[first, np.arange(len(todo))]
             todo = todo[~kept.reshape(tries.shape).any(axis=0)]
-        out = (strips << self._shift) + (((places >> np.uint64(63 - self._shift)).view(np.int64) + 1) >> 1)
+        out = (strips << self.shift) + (((places >> np.uint64(63 - self.shift)).view(np.int64) + 1) >> 1)
         flip = -fair_bits(stream, count).astype(np.int64)
         return (out ^ flip) - flip
 

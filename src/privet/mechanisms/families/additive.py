@@ -25,6 +25,7 @@ _FINER = 20  # the grid is 2^20 times finer than the noise
 _COARSEST = 50  # a rest of so many bits is a double
 _LARGEST = sys.float_info.max
 _PIECE = 2**16  # numbers worked on at a time
+_FINEST = -40  # a 64-bit integer's last 11 bits and noise below 2^52 steps of this grid are one double together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +122,8 @@ class AdditiveMechanism(Mechanism[Any, Any]):
 
     def _draw_array(self, array: Array, runs: int, source: Source) -> Array:
         """In pieces, so that memory is that of the result."""
+        if array.dtype.kind in "biu" and _FINEST <= self._grid.exponent <= 0:  # whole numbers lie on the grid
+            return self._draw_whole(array.reshape(-1), runs, source).reshape(runs, *array.shape)
         flat, size = array.reshape(-1), max(1, array.size)
         out = np.empty((runs, array.size))
         for start in range(0, array.size, _PIECE):
@@ -131,6 +134,27 @@ class AdditiveMechanism(Mechanism[Any, Any]):
                 drawn = np.asarray(self._noisy(np.broadcast_to(steps.rest, block.shape), self._steps, source))
                 block[:] = self._finished(steps.plus(drawn))
         return out.reshape(runs, *array.shape)
+
+    def _draw_whole(self, flat: Array, runs: int, source: Source) -> Array:
+        """Whole numbers plus whole steps of noise: nothing is left over that would have to be compared with the noise, and
+        the exact sum is rounded once.
+        """
+        drawn = np.asarray(self._noisy(Fraction(0), self._steps, source, size=runs * len(flat))).reshape(
+            runs, len(flat)
+        )
+        out = np.empty(drawn.shape)
+        for start in range(0, len(flat), _PIECE):
+            part = np.s_[:, start : start + _PIECE]
+            numbers, steps = flat[part[1]], drawn[part]
+            if max(int(steps.max(initial=0)), -int(steps.min(initial=0))) >= 2**52:
+                out[part] = self._finished(Steps.of_array(numbers, self._grid).plus(steps))
+            elif numbers.dtype.itemsize < 8:
+                np.add(steps * self.step, numbers, out=out[part])
+            else:  # the first 53 bits, and the last 11 with the noise
+                last = (numbers & numbers.dtype.type(2047)).astype(np.float64)
+                first = (numbers >> numbers.dtype.type(11)).astype(np.float64) * 2048.0
+                np.add(steps * self.step + last, first, out=out[part])
+        return out
 
     def _finished(self, total: Array) -> Array:
         with np.errstate(over="ignore"):
