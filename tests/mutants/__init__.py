@@ -6,6 +6,7 @@ from tests.mutants.audit import AUDIT
 from tests.mutants.deep import DEEP
 from tests.mutants.deep_engines import DEEP_ENGINES
 from tests.mutants.deep import DEEP
+from tests.mutants.deep_engines import DEEP_ENGINES
 from tests.mutants.learn import LEARN
 from tests.mutants.learn_more import LEARN_MORE
 from tests.mutants.ledger import LEDGER
