@@ -32,7 +32,9 @@ def unequal(keyed: KeyedStream) -> list[str]:
     """The names of what differs between host and device."""
     found = []
     for domain, step, count, first in ((0, 0, 8, 0), (2, 2**40 + 1, 100_003, 5), (9, 2**64 - 1, 77, 2**35 - 100)):
-        device = stream.words(keyed, domain, step, count, first=first, device="cuda").cpu().numpy().view(np.uint64)
+        device = (
+            stream.stream_words(keyed, domain, step, count, first=first, device="cuda").cpu().numpy().view(np.uint64)
+        )
         if not (device == keyed.words(domain, step, count, first)).all():
             found.append(f"words {domain} {step} {first}")
         given = (*keyed.secret_words(), domain, step & 0xFFFFFFFF, step >> 32, first // 8)
@@ -57,7 +59,9 @@ def main() -> None:
     for count in (PARAMETERS, LARGE):
         print(f"{count:,} numbers, ms")
         print(f"  torch.randn {milliseconds(lambda count=count: torch.randn(count, device='cuda')):.3f}")
-        print(f"  words       {milliseconds(lambda count=count: stream.words(keyed, 2, 0, count, device='cuda')):.3f}")
+        print(
+            f"  words       {milliseconds(lambda count=count: stream.stream_words(keyed, 2, 0, count, device='cuda')):.3f}"
+        )
     noise = milliseconds(lambda: stream.rounded_gaussian(keyed, 0, PARAMETERS, sigma=2**30, device="cuda"))
     print(f"noise of {PARAMETERS:,}, with the host's share: {noise:.3f} ms")
 

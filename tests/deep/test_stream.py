@@ -26,7 +26,7 @@ def test_words_of_torch_are_those_of_the_cipher(domain, step, count, first):
     keyed = KeyedStream(KEY)
     wanted = keyed.words(domain, step, count, first)
     assert (reference(keyed, domain, step, count, first) == wanted).all()
-    assert (stream.words(keyed, domain, step, count, first=first).numpy().view(np.uint64) == wanted).all()
+    assert (stream.stream_words(keyed, domain, step, count, first=first).numpy().view(np.uint64) == wanted).all()
 
 
 @pytest.mark.parametrize("q", [0, 1e-9, 0.01, 0.5, 0.75, 1])
@@ -52,12 +52,12 @@ def test_noise_begins_at_a_block():
 
 def test_what_the_stream_refuses_is_refused_here():
     with pytest.raises(InvalidParameter):
-        stream.words(KeyedStream(KEY), 2**32, 0, 1)
+        stream.stream_words(KeyedStream(KEY), 2**32, 0, 1)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_words_of_the_kernel_are_those_of_the_cipher():
     keyed = KeyedStream(KEY)
     for first in (0, 5, 8 * 2**31 - 8):
-        found = stream.words(keyed, 2, 2**40 + 1, 5000, first=first, device="cuda").cpu().numpy().view(np.uint64)
+        found = stream.stream_words(keyed, 2, 2**40 + 1, 5000, first=first, device="cuda").cpu().numpy().view(np.uint64)
         assert (found == keyed.words(2, 2**40 + 1, 5000, first)).all()

@@ -5,8 +5,7 @@ from tests.mutants.adaptive import ADAPTIVE
 from tests.mutants.audit import AUDIT
 from tests.mutants.deep import DEEP
 from tests.mutants.deep_engines import DEEP_ENGINES
-from tests.mutants.deep import DEEP
-from tests.mutants.deep_engines import DEEP_ENGINES
+from tests.mutants.deep_noise import DEEP_NOISE
 from tests.mutants.learn import LEARN
 from tests.mutants.learn_more import LEARN_MORE
 from tests.mutants.ledger import LEDGER
@@ -29,11 +28,11 @@ ROOMS = (
     AUDIT,
     DEEP,
     DEEP_ENGINES,
+    DEEP_NOISE,
     LEARN,
     LEARN_MORE,
     LEDGER,
     LEDGER_CHAIN,
-    DEEP,
     LOCAL,
     LOCAL_NUMBERS,
     MECHANISMS,

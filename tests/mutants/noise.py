@@ -207,13 +207,13 @@ plant(
 )
 plant(
     "rounded Gaussian: half of sigma for one draw",
-    "noise:rounded_gaussian",
+    "noise:rounded_gaussian.rounded_gaussian",
     "draw_rounded(_one, _sample,",
     "draw_rounded(lambda stream, s, rest: _one(stream, s / 2, rest), _sample,",
 )
 plant(
     "rounded Gaussian: 10% too narrow for arrays",
-    "noise:rounded_gaussian",
+    "noise:rounded_gaussian.rounded_gaussian",
     "draw_rounded(_one, _sample,",
     "draw_rounded(_one, lambda stream, count, s, rest: _sample(stream, count, s * 9 / 10, rest),",
 )

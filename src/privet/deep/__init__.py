@@ -25,8 +25,8 @@ if installed("torch"):
         Sampling as Sampling,
         TruncatedPoisson as TruncatedPoisson,
     )
+    from privet.deep.step_noise import StepNoise as StepNoise
     from privet.deep.trainer import Progress as Progress, Trained as Trained, Trainer as Trainer
     from privet.deep.training import Training as Training
-    from privet.deep.step_noise import StepNoise as StepNoise
 
 __all__, __dir__ = face(globals(), extra="torch")

@@ -23,12 +23,12 @@ _MASK = 0xFFFFFFFF
 _LOWEST = -(2**63)
 
 
-def words(
+def stream_words(
     stream: KeyedStream, domain: int, step: int, count: int, *, first: int = 0, device: Device = "cpu"
 ) -> torch.Tensor:
     """The words of a keyed stream as int64, which have the same 64 bits.
 
-    >>> found = words(KeyedStream(bytes(32)), 0, 0, 1)
+    >>> found = stream_words(KeyedStream(bytes(32)), 0, 0, 1)
     >>> int(found[0]) & (2**64 - 1) == 0x903DF1A0ADE0B876
     True
     """
@@ -40,7 +40,7 @@ def words(
     blocks = -(-(skip + count) // 8)
     given = (*stream.secret_words(), domain, step & _MASK, step >> 32, begin)
     kernel = _kernel() if where.type == "cuda" else None
-    found = kernel.words(given, blocks, where) if kernel is not None else _blocks(given, blocks, where)
+    found = kernel.kernel_words(given, blocks, where) if kernel is not None else _blocks(given, blocks, where)
     return found.reshape(-1)[skip : skip + count]
 
 
@@ -55,7 +55,7 @@ def coins(
     limit = threshold(q)
     if limit == 2**64:
         return torch.ones(count, dtype=torch.bool, device=device)
-    found = words(stream, COINS, step, count, first=first, device=device)
+    found = stream_words(stream, COINS, step, count, first=first, device=device)
     return (found ^ _LOWEST) < limit - 2**63  # as unsigned numbers
 
 
@@ -78,7 +78,7 @@ def rounded_gaussian(
     if first % BLOCK:
         raise InvalidParameter(f"first must be a multiple of {BLOCK}")
     strips = strips_of(sigma)
-    found = words(stream, NOISE, step, -(-count // BLOCK) * BLOCK, first=first, device=device)
+    found = stream_words(stream, NOISE, step, -(-count // BLOCK) * BLOCK, first=first, device=device)
     prefix = (found >> 48) & 0xFFFF
     place = (found >> (47 - strips.shift)) & ((1 << 17 + strips.shift) - 1)  # shifts of int64 keep the sign
     out = ((place + 1) >> 1) + torch.from_numpy(strips.offsets).to(found.device)[prefix]

@@ -15,7 +15,7 @@ except ImportError:
 _SIZE = 128  # blocks of the cipher to a program
 
 
-def words(given: tuple[int, ...], blocks: int, device: torch.device) -> torch.Tensor:
+def kernel_words(given: tuple[int, ...], blocks: int, device: torch.device) -> torch.Tensor:
     """A row of 8 words for each block of the cipher. `given` is the key, the nonce and the number of the first block."""
     signed = [value - 2**32 if value >= 2**31 else value for value in given]
     known = torch.tensor(signed, dtype=torch.int32, device=device)

@@ -1,0 +1,158 @@
+"""Bugs of private training: noise that is not the noise of the clip, and streams that repeat."""
+
+from tests.mutants.mutant import Table
+
+STEP = "tests/deep/test_step_noise.py"
+STREAM = "tests/deep/test_stream.py"
+KEYED = "tests/noise/test_keyed.py"
+DEEP_NOISE = Table(STEP, STREAM, "tests/deep")
+plant = DEEP_NOISE.plant
+
+plant(
+    "step: half of the noise",
+    "deep:StepNoise._sigma",
+    "return Fraction(self.noise_multiplier) * self._reach",
+    "return Fraction(self.noise_multiplier) * self._reach / 2",
+)
+plant(
+    "step: the rounding to the grid is not charged",
+    "deep:StepNoise._reach",
+    "return clip if self.strict else clip + Fraction(root_up(self.dimension))",
+    "return clip",
+)
+plant(
+    "step: rounding counts once, not once a coordinate",
+    "deep:StepNoise._reach",
+    "clip + Fraction(root_up(self.dimension))",
+    "clip + 1",
+)
+plant(
+    "step: a replaced record is priced as an added one",
+    "deep:_records",
+    'return unit.group_size * (2 if unit.relation == "replace" else 1)',
+    "return unit.group_size",
+)
+plant(
+    "step: a group is priced as one record",
+    "deep:_records",
+    'return unit.group_size * (2 if unit.relation == "replace" else 1)',
+    'return 2 if unit.relation == "replace" else 1',
+)
+plant(
+    "step: the sum is not put on the grid",
+    "deep:StepNoise.add_noise",
+    "self._on_grid(vector[part]) + drawn[part]",
+    "np.ldexp(vector[part].astype(np.float64), -self.grid.exponent) + drawn[part]",
+)
+plant(
+    "step: one noise for all coordinates",
+    "deep:StepNoise.add_noise",
+    "+ drawn[part]",
+    "+ drawn[:1]",
+)
+plant(
+    "step: records of a strict sum are not clipped",
+    "deep:StepNoise.exact_steps",
+    "clipped_steps(rows, self.clip, self.grid)",
+    "clipped_steps(rows, 2.0 * self.clip, self.grid)",
+)
+plant(
+    "step: infinity moves a sum to the end of the grid",
+    "deep:StepNoise._on_grid",
+    "posinf=0.0, neginf=0.0",
+    "posinf=1e300, neginf=-1e300",
+)
+plant(
+    "device: places of the cipher begin anew",
+    "deep:stream._blocks",
+    "torch.arange(begin, begin + blocks, device=device)",
+    "torch.arange(0, blocks, device=device)",
+)
+plant(
+    "device: steps beyond 32 bits repeat",
+    "deep:stream._blocks",
+    "(*_CONSTANTS, *key, 0, domain, low, high)",
+    "(*_CONSTANTS, *key, 0, domain, low, low)",
+)
+plant(
+    "device: a coin is compared with its sign",
+    "deep:stream.coins",
+    "(found ^ _LOWEST) < limit - 2**63",
+    "found < limit - 2**63",
+)
+plant(
+    "device: what rectangles leave is nothing",
+    "deep:stream.rounded_gaussian",
+    "if len(rest):",
+    "if not len(rest):",
+)
+plant(
+    "keyed: coins and noise share their words",
+    "noise:KeyedStream._noise_of",
+    "self.words(NOISE, step, BLOCK, block * BLOCK)",
+    "self.words(COINS, step, BLOCK, block * BLOCK)",
+    KEYED,
+)
+plant(
+    "keyed: every step has the same words",
+    "noise:keyed._nonce",
+    'return struct.pack("<LQ", domain, step)',
+    'return struct.pack("<LQ", domain, 0)',
+    KEYED,
+)
+plant(
+    "keyed: q is rounded up",
+    "noise:threshold",
+    "return (rate.numerator << 64) // rate.denominator",
+    "return -((-rate.numerator << 64) // rate.denominator)",
+    KEYED,
+)
+plant(
+    "keyed: blocks of noise share what they need besides a word",
+    "noise:KeyedStream.rest_of",
+    "REST + (block << 4)",
+    "REST",
+    KEYED,
+)
+plant(
+    "keyed: a stream can be copied",
+    "noise:KeyedStream.__reduce_ex__",
+    "raise InvalidParameter(",
+    "return KeyedStream, (self._key,)\n        raise InvalidParameter(",
+    KEYED,
+)
+plant(
+    "keyed: every draw of a source has the same words",
+    "noise:_StepSource.stream",
+    "self._calls + 1",
+    "self._calls",
+    KEYED,
+)
+plant(
+    "strips: every place of what is left is kept",
+    "noise:Strips._kept",
+    "np.where(sure, chance, 0.5),",
+    "np.where(sure, chance, 0.5) + 1.0,",
+    "tests/noise/test_strips.py",
+)
+plant(
+    "strips: half a step goes down",
+    "noise:Strips.inside",
+    "out += 1\n",
+    "out += 0\n",
+    "tests/noise/test_strips.py",
+)
+plant(
+    "strips: what is left is always positive",
+    "noise:Strips.outside",
+    "flip = -fair_bits(stream, count).astype(np.int64)",
+    "flip = -fair_bits(stream, count).astype(np.int64) & 0",
+    "tests/noise/test_strips.py",
+)
+plant(
+    "strips: rectangles reach above the curve",
+    "noise:_FLOORS",
+    "1.0 - 2.0**-30",
+    "1.0 + 2.0**-6",
+    "tests/noise/test_strips.py",
+)
