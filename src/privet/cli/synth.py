@@ -156,7 +156,7 @@ def _refuse_overwriting(written: tuple[Path | None, ...], given: tuple[str | Pat
 
 
 def _refuse_private_holdout(file: str, evaluate: str | None) -> None:
-    """What is compared with exactly is no file that is protected: that figure would have no noise and no price."""
+    """A refusal to compare exactly with a file that is protected: that figure would have no noise and no price."""
     private = [each for each in glob(file) if os.path.exists(each)]
     if any(os.path.samefile(each, other) for each in glob(evaluate or "") for other in private):
         raise InvalidParameter(
