@@ -110,7 +110,7 @@ def synth(
     _show(model, fitted, rows, holdout, page, json)
 
 
-def _synthesizer(room: Any, model: str, workload: int | None, bins: int) -> Any:
+def _synthesizer(room: object, model: str, workload: int | None, bins: int) -> Any:
     if model not in _MODELS:
         raise InvalidParameter(f"--model must be one of {', '.join(_MODELS)}")
     if workload is None:
