@@ -155,3 +155,22 @@ def test_variance_of_one_question_is_below_that_of_a_split_budget():
     shared, single = local.KRR(k=4, epsilon=0.5), local.KRR(k=4, epsilon=1.5)
     assert single.variance(0.0, n=n // d) < 0.5 * shared.variance(0.0, n=n)
     assert np.isfinite(shared.variance(1.0, n=n))
+
+
+@pytest.mark.parametrize("names", [("cheap", "dear"), ("dear", "cheap")])
+def test_one_question_costs_as_much_as_the_costliest(names: tuple[str, str]) -> None:
+    epsilons = {"cheap": 0.5, "dear": 2.0}
+    one = local.OneQuestion({name: local.Warner(epsilon=epsilons[name]) for name in names})
+    assert one.loss.pure() == local.Warner(epsilon=2.0).loss.pure()
+
+
+def test_which_question_is_asked_is_drawn_anew_each_time() -> None:
+    one = local.OneQuestion({"a": local.Warner(epsilon=1.0), "b": local.Warner(epsilon=1.0)})
+    many = {len(one.privatize({"a": [0] * 40, "b": [0] * 40}, source=noise.Seeded(seed))["a"]) for seed in range(8)}
+    assert len(many) > 2
+
+
+def test_a_memory_keeps_its_answer_with_any_source() -> None:
+    client = local.Memo(local.KRR(k=1000, epsilon=0.1))
+    first = client.report(2, source=noise.Seeded(1))
+    assert all(client.report(2, source=noise.Seeded(seed)) == first for seed in range(2, 9))
