@@ -1,7 +1,5 @@
 """ChaCha20 as a Triton kernel: the same words as `stream`, at the speed of the device's memory."""
 
-from typing import Any
-
 import torch
 
 from privet.errors import MissingExtra
@@ -25,12 +23,12 @@ def kernel_words(given: tuple[int, ...], blocks: int, device: torch.device) -> t
 
 
 @triton.jit  # type: ignore[misc, untyped-decorator, unused-ignore]
-def _turned(x: Any, bits: tl.constexpr) -> Any:
+def _turned(x: tl.tensor, bits: tl.constexpr) -> tl.tensor:
     return (x << bits) | (x >> (32 - bits))
 
 
 @triton.jit  # type: ignore[misc, untyped-decorator, unused-ignore]
-def _quarter(a: Any, b: Any, c: Any, d: Any) -> Any:
+def _quarter(a: tl.tensor, b: tl.tensor, c: tl.tensor, d: tl.tensor) -> tl.tensor:
     a = a + b
     d = _turned(d ^ a, 16)
     c = c + d
@@ -43,13 +41,13 @@ def _quarter(a: Any, b: Any, c: Any, d: Any) -> Any:
 
 
 @triton.jit  # type: ignore[misc, untyped-decorator, unused-ignore]
-def _pair(out: Any, at: Any, low: Any, high: Any, inside: Any) -> Any:
+def _pair(out: tl.tensor, at: tl.tensor, low: tl.tensor, high: tl.tensor, inside: tl.tensor) -> tl.tensor:
     word = low.to(tl.uint64) | (high.to(tl.uint64) << 32)
     tl.store(out + at, word.to(tl.int64, bitcast=True), mask=inside)
 
 
 @triton.jit  # type: ignore[misc, untyped-decorator, unused-ignore]
-def _chacha(out: Any, known: Any, blocks: Any, SIZE: tl.constexpr) -> Any:
+def _chacha(out: tl.tensor, known: tl.tensor, blocks: tl.tensor, SIZE: tl.constexpr) -> tl.tensor:
     place = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     inside = place < blocks
     zero = tl.zeros([SIZE], dtype=tl.uint32)
