@@ -1,7 +1,8 @@
 """Local protocols: users per CPU second of perturbing and aggregating, with secure coins; peers in one run if asked for.
 
-`python benchmarks/local.py [--peers PYTHON] [--n 1000000]`, where PYTHON is an interpreter with multi-freq-ldpy, pure-ldp
-and xxhash < 4. Time is that of the processor, the best of `--repeats`.
+`python benchmarks/local.py [--peers PYTHON] [--n 1000000] [--errors]`, where PYTHON is an interpreter with multi-freq-ldpy,
+pure-ldp (which needs statsmodels and scikit-learn) and xxhash < 4. Time is that of the processor, the best of `--repeats`.
+`--errors` adds the measured squared error of every protocol over its formula, a mean over `--repeats` populations of n people.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from privet import local
+from privet.mechanisms import registered_mechanisms
 
 K, EPSILON = 1024, 2.0
 TARGETS = {
@@ -70,6 +72,23 @@ def ours(n: int, repeats: int) -> dict[str, float]:
     return {name: per_second(run, users, repeats) for name, (run, users) in work.items()}
 
 
+def errors(n: int, repeats: int) -> dict[str, float]:
+    """The mean squared error of all shares over what `squared_error` says, for every registered protocol."""
+    found = {}
+    for name, kind in registered_mechanisms().items():
+        if issubclass(kind, local.FrequencyProtocol) and kind is not local.Warner:
+            k = 256 if kind is local.RAPPOR else K
+            weights = np.arange(1, k + 1) ** -1.1
+            people = np.floor(n * weights / weights.sum()).astype(np.int64)
+            protocol, total = kind(k=k, epsilon=EPSILON), int(people.sum())
+            seen = [
+                np.mean((protocol.estimate(protocol.simulate_counts(people)).raw - people / total) ** 2)
+                for _ in range(repeats)
+            ]
+            found[f"error of {name}"] = float(np.mean(seen) / np.mean(protocol.squared_error(people / total, n=total)))
+    return found
+
+
 PEER = """
 import json, time, warnings
 import numpy as np
@@ -107,6 +126,10 @@ try:
     rate("Hadamard, pure-ldp", work, N // 10)
     work = lambda d: through(UEClient(E, K, use_oue=True), UEServer(E, K, use_oue=True), d)
     rate("optimised unary, pure-ldp", work, N // 10)
+    from pure_ldp.frequency_oracles.local_hashing import FastLHClient, FastLHServer
+    server = FastLHServer(E, K, 1000, use_olh=True)  # its table of hashes is made before the clock runs
+    work = lambda d: through(FastLHClient(E, K, 1000, use_olh=True), server, d)
+    rate("fast local hashing, pure-ldp", work, N // 10)
 except Exception as problem:
     found["pure-ldp"] = repr(problem)
 print(json.dumps(found))
@@ -118,6 +141,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--peers", type=Path, help="an interpreter with multi-freq-ldpy, pure-ldp and xxhash < 4")
+    parser.add_argument("--errors", action="store_true", help="measured squared errors over their formulas")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     found: dict[str, float] = ours(options.n, options.repeats)
@@ -125,14 +149,17 @@ def main() -> None:
         code = PEER.format(n=min(options.n, 100_000))
         done = subprocess.run([options.peers, "-c", code], capture_output=True, text=True, check=True)
         found |= json.loads(done.stdout.strip().splitlines()[-1])
+    measured = errors(options.n, options.repeats) if options.errors else {}
     if options.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(found | measured, indent=1))
         return
     print(f"k = {K}, epsilon = {EPSILON}, n = {options.n}: users per second of the processor")
     for name, rate in found.items():
         told = f"{rate:14,.0f}" if isinstance(rate, float) else f"  {rate}"
         target = TARGETS.get(name, 0.0)
         print(f"{name:45}{told}{f'   (target {target:,.0f})' if target else ''}")
+    for name, ratio in measured.items():
+        print(f"{name:45}{ratio:14.3f} of its formula")
 
 
 if __name__ == "__main__":
