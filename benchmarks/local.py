@@ -2,7 +2,7 @@
 
 `python benchmarks/local.py [--peers PYTHON] [--n 1000000] [--errors]`, where PYTHON is an interpreter with multi-freq-ldpy,
 pure-ldp (which needs statsmodels and scikit-learn) and xxhash < 4. Time is that of the processor, the best of `--repeats`.
-`--errors` adds the measured squared error of every protocol over its formula, a mean over `--repeats` populations of n people.
+`--errors` adds the measured squared error of every protocol over its formula, a mean of `--repeats` populations.
 """
 
 import argparse
