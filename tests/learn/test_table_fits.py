@@ -13,12 +13,13 @@ from privet.errors import InvalidData, InvalidParameter, KeyConflict, MixedUnits
 from privet.learn.encoding import Encoding
 from privet.learn.estimators.table_fit import solvers_by_totals
 from privet.learn.losses import Logistic
-from privet.learn.problem import Classes, GridRows, TableRecords, Task, gradient_grid, person_rows
-from privet.learn.problem.person_rows import bounded_rows
+from privet.learn.problem import Classes, GridRows, TableRecords, Task, gradient_grid
 from privet.learn.solvers import NoisyGD, ObjectivePerturbation, PersonFit, Preconditioned, SufficientStatistics
 from privet.learn.solvers.noisy_gd import NoisyGDFit
 from privet.privacy import Guarantee, Unit
+from privet.tables import person_rows
 from privet.tables.data import Data
+from privet.tables.person_rows import bounded_rows
 from privet.tables.plan import Source as Table
 
 RNG = np.random.default_rng(3)

@@ -113,11 +113,12 @@ plant(
     _LAWS,
 )
 plant(
-    "MWEM: answers with half the noise",
+    "MWEM: an answer with the share of a whole round",
     "synth:MWEMPlan._parts",
     "return choice, kind.for_budget(sensitivity=Sensitivity(self._reach(), norm=norm, unit=unit), **each.keywords())",
-    "return choice, kind.for_budget(sensitivity=Sensitivity(self._reach() / 2, norm=norm, unit=unit), **each.keywords())",
-    "tests/laws/test_mechanisms.py -m '' -k 'test_law and synth_mwem'",
+    "whole = self.money.share(share).keywords()\n"
+    "        return choice, kind.for_budget(sensitivity=Sensitivity(self._reach(), norm=norm, unit=unit), **whole)",
+    "tests/laws/test_mechanisms.py -m '' -k 'test_law and synth_mwem-'",
 )
 plant(
     "a model that was not paid for is small enough",

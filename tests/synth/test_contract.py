@@ -81,8 +81,18 @@ def test_a_plan_needs_no_data(name: str) -> None:
     plan = MEMBERS[name].plan(columns, epsilon=1.0)
     assert plan.loss.pure() == 1.0
     assert plan.describe()
+    assert plan.expected_error > MEMBERS[name].plan(columns, epsilon=10.0).expected_error > 0.0
+    assert plan.max_bytes >= 8 * max(SIZES)
     described = MEMBERS[name].plan((columns, pv.tables.Rows(relation="replace")), epsilon=1.0)
     assert described.unit.relation == "replace"
+
+
+def test_models_stay_below_the_bytes_of_their_plans(table: pv.Table) -> None:
+    for member in MEMBERS.values():
+        plan = member.plan(table, epsilon=1.0)
+        assert 8 * member.fit(table, epsilon=1.0).cells <= plan.max_bytes
+    few = {n: pv.Int(0, s - 1) for n, s in zip("abcd", SIZES, strict=True)}
+    assert (synth.Independent().plan(few, epsilon=1.0).rounds, synth.MST().plan(few, epsilon=1.0).rounds) == (1, 3)
 
 
 def test_a_model_is_a_file_without_data(table: pv.Table, tmp_path: object) -> None:
@@ -147,7 +157,7 @@ def test_wide_and_large_tables_are_defined_or_refused_before_paying() -> None:
     wide = {f"x{i}": pv.Int(0, 3) for i in range(200)}
     assert synth.MST().plan(wide, epsilon=1.0).edges == 199
     with pytest.raises(InvalidParameter, match="too large"):
-        synth.AIM(workload=3).plan(wide, epsilon=1.0)
+        synth.AIM(workload=20).plan(wide, epsilon=1.0)  # 10^27 tables, which are not listed
     large = {"a": pv.Int(0, 9_999), "b": pv.Int(0, 9_999), "c": pv.Int(0, 1)}
     assert (0, 1) not in synth.MST().plan(large, epsilon=1.0).pairs
     assert synth.MST().plan(large, epsilon=1.0).edges == 2
@@ -190,3 +200,39 @@ def test_constraints_are_kept_in_every_row() -> None:
     follows = synth.Derived("b", ("a",), {(0,): 2, (1,): 1, (2,): 0})
     made = synth.Independent(constraints=[follows]).fit(table, epsilon=1.0).sample(100)
     assert np.all(made["b"] == 2 - made["a"])
+
+
+def test_answers_of_queries_are_reconciled_as_they_come() -> None:
+    rows = {"a": np.array([0, 1] * 200), "w": np.array(["x", "y", "y", "y"] * 100)}
+    columns = {"a": pv.Int(0, 1), "w": pv.Category(["x", "y"])}
+    table, ledger = pv.Table(rows, columns=columns), pv.Ledger.create("memory:", budget=pv.Budget(rho=10.0))
+    pairs = ledger.release(table.group_by("w", "a").agg(n=pv.count()), rho=2.0)
+    alone = ledger.release(table.group_by("a").agg(n=pv.count()), rho=0.001)
+    model = synth.reconcile([pairs, (("a",), alone), alone.value], columns)
+    assert np.allclose(model.marginal("w", "a"), [[100, 0], [100, 200]], atol=8.0)
+    exact, seen = {(m.clique, m.sigma > 5.0) for m in model.measurements}, model.measurements
+    assert exact == {((0, 1), False), ((0,), True)}
+    assert 0.5 <= seen[0].sigma <= 1.1  # .5, with intervals of whole numbers
+    with pytest.raises(InvalidParameter, match="every combination"):
+        synth.reconcile([alone], {"a": pv.Int(0, 5)})
+    both = ledger.release(table.group_by("w").agg(n=pv.count(), mean=pv.mean("a")), rho=1.0)
+    with pytest.raises(InvalidParameter, match="one column of counts"):
+        synth.reconcile([both], columns)
+    with pytest.raises(InvalidParameter, match="not about"):
+        synth.reconcile([(("w",), alone)], columns)
+
+
+def test_conditions_of_tables_are_linear_queries() -> None:
+    columns = {"age": pv.Int(0, 9, null=True), "ward": pv.Category(["A", "B"]), "cost": pv.Float(0.0, 1.0)}
+    table, coding = pv.Table({"age": [1], "ward": ["A"], "cost": [0.5]}, columns=columns), pv.tables.Coding.of(columns)
+    old = synth.LinearQuery.where(coding.subset(["age", "ward"]), (table["age"] >= 7) & (table["ward"] == "B"))
+    assert old.weights.shape == (11, 2)
+    assert old.weights[:, 0].sum() == 0
+    assert old.weights[:, 1].tolist() == [0] * 7 + [1] * 3 + [0]  # what is missing is not at least 7
+    whole = synth.LinearQuery.where(coding, table["ward"] == "A").weights
+    assert np.array_equal(whole[:, 0], np.ones((11, 32)))
+    assert not whole[:, 1].any()
+    with pytest.raises(InvalidParameter, match="in bins"):
+        synth.LinearQuery.where(coding, table["cost"] >= 0.5)
+    with pytest.raises(InvalidParameter, match="no column"):
+        synth.LinearQuery.where(coding.subset(["ward"]), table["age"] >= 7)

@@ -76,3 +76,54 @@ def test_a_table_of_which_nothing_is_known_has_no_bar() -> None:
     assert model.error("a").radius.shape == (3,)
     with pytest.raises(InvalidParameter, match="nothing was measured"):
         model.error("a", "b")
+
+
+QUERY = synth.LinearQuery(np.arange(9).reshape(3, 3) % 4)
+
+
+@pytest.mark.parametrize("promise", [Guarantee(rho=0.2), Guarantee(2.0)], ids=str)
+def test_bars_of_linear_queries_cover_and_are_no_wider_than_those_of_all_cells(promise: Guarantee) -> None:
+    plan = synth.MWEMGraph(workload=[("a", "b", "c")], rounds=2, steps=60)._plan(task_of(sizes=SIZES), promise)
+    runs, inside = 30, 0
+    exact = float((QUERY.weights * exact_table((0, 1))).sum())
+    for seed in range(runs):
+        model = plan.release(data_of(ROWS), source=Seeded(seed)).value
+        bar = model.answer_error(QUERY, "a", "b", confidence=0.9)
+        inside += abs(model.answer(QUERY, "a", "b") - exact) <= bar.radius
+        assert bar.radius < np.sum(QUERY.weights * model.error("a", "b", confidence=0.9).radius)
+    assert inside >= runs * 0.7  # 90% or more: fewer than 21 of 30 has a chance below .1%
+
+
+def test_bars_of_queries_follow_the_order_of_their_columns_and_merged_codes() -> None:
+    model = synth.MST(steps=60)._plan(task_of(sizes=SIZES), Guarantee(rho=0.5)).release(data_of(ROWS)).value
+    clique = next(m.clique for m in model.measurements if len(m.clique) == 2)
+    names, shape = ["abcd"[i] for i in clique], [SIZES[i] for i in clique]
+    one = synth.LinearQuery(np.arange(np.prod(shape)).reshape(shape))
+    two = synth.LinearQuery(one.weights.T)
+    assert model.answer(one, *names) == pytest.approx(model.answer(two, *reversed(names)))
+    assert model.answer_error(one, *names).radius == pytest.approx(model.answer_error(two, *reversed(names)).radius)
+    merged = (
+        synth.MST(steps=60)
+        ._plan(task_of(sizes=(8, 2)), Guarantee(rho=0.01))
+        .release(data_of(ROWS[:, [0, 2]]), source=Seeded(1))
+        .value
+    )
+    assert merged.compression.groups[0] is not None
+    cells = synth.LinearQuery(np.ones(8))
+    assert merged.answer_error(cells, "a").radius >= abs(merged.answer(cells, "a") - len(ROWS))
+
+
+def test_bars_of_queries_about_candidates_and_about_nothing() -> None:
+    plan = synth.AIM(workload=[("a", "b"), ("c", "d"), ("a", "d")], rounds=2, steps=50)._plan(
+        task_of(sizes=SIZES), Guarantee(rho=0.1)
+    )
+    model = plan.release(data_of(ROWS), source=Seeded(1)).value
+    held = [set(m.clique) for m in model.measurements]
+    clique = next(c for c in model.candidates if not any(set(c) <= each for each in held))
+    query = synth.LinearQuery(3 * np.ones([SIZES[i] for i in clique]))
+    names = ["abcd"[i] for i in clique]
+    assert model.answer_error(query, *names).radius == pytest.approx(3 * float(model.error(*names).radius))
+    with pytest.raises(InvalidParameter, match="nothing was measured"):
+        model.answer_error(synth.LinearQuery(np.ones(SIZES)))
+    with pytest.raises(InvalidParameter, match="shape"):
+        model.answer(query, "b")

@@ -91,7 +91,9 @@ def synth(
     table = Table(file, schema=schema)
     if preview:
         plan = made.plan(table, epsilon=epsilon, delta=delta)
-        _tell({"model": model, "plan": plan.describe(), "protects": table.rows.unit.describe()}, json)
+        facts = {"model": model, "plan": plan.describe(), "protects": table.rows.unit.describe()}
+        size = {"noise on a count": f"{plan.expected_error:.4g}", "bytes of the model": f"at most {plan.max_bytes:,}"}
+        _tell(facts | size, json)
         return
     if ledger is None:
         raise InvalidParameter("who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3")

@@ -34,6 +34,7 @@ from privet.queries.histogram_answers import (
 from privet.queries.histograms import HistogramQuestion as HistogramQuestion, TopQuestion as TopQuestion
 from privet.queries.query import Preview as Preview, Query as Query
 from privet.queries.question import TableAlgorithm as TableAlgorithm, TableQuestion as TableQuestion
+from privet.queries.selection import Selection as Selection
 from privet.queries.table import Groups as Groups, Table as Table
 from privet.queries.table_answers import TableAnswers as TableAnswers
 

@@ -221,10 +221,12 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         public = [] if self.public is None else self.public.measured(taken, total)
         return fitted(self.task.sizes, [*found, *public], total, **facts)
 
+    def _first_noise(self) -> Noise:
+        return table_noise(self.money.share(_MEASURE / (self.rounds * len(self.task.sizes))), self.task)
+
     def describe(self) -> str:
         """The plan in words."""
-        share = _MEASURE / (self.rounds * len(self.task.sizes))
-        noise = table_noise(self.money.share(share), self.task)
+        noise = self._first_noise()
         return (
             f"{len(self.task.sizes)} columns and up to {(self.rounds - 1) * len(self.task.sizes)} of {len(self.weights):,} "
             f"tables, with noise of scale {noise.scale:.4g} at first; the model stays below {self.max_bytes:,} bytes"
@@ -248,6 +250,16 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             AIM(workload=2, rounds=2, steps=50)._plan(task_of("replace"), loud),
             *pair("replace"),
             loud,
+            cost="costly",
+            lengths="protected",
+        )
+        near = Guarantee(
+            rho=300.0
+        )  # noise and rows are of one size, so that a row would decide whether noise is lessened
+        yield Example(
+            AIM(workload=2, rounds=8, steps=50)._plan(task_of("replace"), near),
+            *pair("replace"),
+            near,
             cost="costly",
             lengths="protected",
         )

@@ -79,6 +79,43 @@ def cell_bar(
     return _unmerged(graph, compression, clique, radius)
 
 
+def query_bar(
+    graph: GraphModel,
+    measurements: Sequence[Measurement],
+    compression: Compression,
+    clique: Clique,
+    asked: Array,
+    confidence: float,
+) -> float | None:
+    """The radius of a weighted sum of a table's cells, from the measured table whose noise moves it least; None where no
+    measured table holds it. Where codes were merged, from the bars of all cells.
+    """
+    if any(compression.groups[i] is not None for i in clique):
+        cells = cell_bar(graph, measurements, compression, clique, confidence)
+        return None if cells is None else float(np.sum(np.abs(asked) * cells))
+    beta = 1.0 - open_fraction("confidence", confidence)
+    best: tuple[float, Array] | None = None
+    for measured, (values, weights) in combined(measurements).items():
+        same = [each for each in measurements if each.clique == measured]
+        if not set(clique) <= set(measured) or any(each.cell_variance is not None for each in same):
+            continue
+        onto = Reduction(measured, clique, graph.plan.sizes)
+        lifted = np.broadcast_to(onto.spread(np.ascontiguousarray(asked, dtype=float)), onto.shape).reshape(-1)
+        variance = float(np.sum(lifted**2 / weights.reshape(-1)))
+        if all(each.normal for each in same):
+            wide = -float(ndtri(beta / 2.0)) * math.sqrt(variance)
+        else:
+            wide = math.sqrt(variance / beta)
+            if len(same) == 1:
+                tail = beta / max(1, np.count_nonzero(lifted))
+                wide = min(wide, float(np.abs(lifted).sum()) * _laplace_quantile(same[0].sigma, tail))
+        if best is None or wide < best[0]:
+            best = wide, onto.sum(values)
+    if best is None:
+        return None
+    return abs(float(np.vdot(asked, graph.marginal(clique) - best[1]))) + best[0]
+
+
 def _laplace_radius(asked: Sequence[Measurement], variance: Array, many: int, tail: float) -> Array:
     """A radius that sums of `many` noises leave with probability at most `tail`: by Chebyshev's inequality, and, where the
     table was measured once with one scale b, by Pr[|noise| > r] <= 2 exp(-r/b) for each of them.

@@ -8,8 +8,8 @@ from privet._calls import door
 from privet._validate import instance
 from privet.mechanisms import Algorithm, Example, Source, register
 from privet.privacy import Guarantee
-from privet.synth.graph import fitted, least_variance_total
-from privet.synth.money import deviation, measured, money_of, table_noise
+from privet.synth.graph import fitted, least_variance_total, tree_cells
+from privet.synth.money import Noise, deviation, measured, money_of, table_noise
 from privet.synth.small_examples import canaries_in, pair, rare_pair, task_of
 from privet.synth.synthesis import Synthesis
 from privet.synth.synthesizer import Synthesizer
@@ -71,9 +71,22 @@ class IndependentPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         graph = fitted(self.task.sizes, found, total, allowed=self.task.allowed)
         return SyntheticModel(self.task.coded.coding, graph, found, method="Independent")
 
+    @property
+    def rounds(self) -> int:
+        """One: everything is measured at once."""
+        return 1
+
+    def _first_noise(self) -> Noise:
+        return table_noise(self.money.share(1.0 / len(self.task.sizes)), self.task)
+
+    @property
+    def max_bytes(self) -> int:
+        """The most that the numbers of the model need."""
+        return 8 * tree_cells(self.task.sizes, [*self.task.allowed, *((i,) for i in range(len(self.task.sizes)))])
+
     def describe(self) -> str:
         """The plan in words."""
-        noise = table_noise(self.money.share(1.0 / len(self.task.sizes)), self.task)
+        noise = self._first_noise()
         return f"{len(self.task.sizes)} columns, each with noise of deviation {deviation(noise):.4g} on every count"
 
     @classmethod

@@ -10,7 +10,9 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
-from privet.tables import Coding
+from privet.queries import Selection, Table
+from privet.tables import Coded, Coding
+from privet.tables.data import drawn_salts
 from privet.workloads import Rows, Workload
 
 _MOST = 2**26  # weights of all queries
@@ -41,8 +43,11 @@ class LinearQuery:
         set_frozen(self, weights=given.astype(np.int64))
 
     @classmethod
-    def where(cls, coding: Coding, holds: Callable[..., Any]) -> "LinearQuery":
-        """A predicate on codes, given as arrays by name: `lambda age, sex: (age > 3) & (sex == 1)`."""
+    def where(cls, coding: Coding, holds: Callable[..., Any] | Selection) -> "LinearQuery":
+        """The rows on which a condition holds, such as `table["age"] >= 65`, on columns with a code for every value; or a
+        predicate on codes, given as arrays by name: `lambda age, sex: (age > 3) & (sex == 1)`."""
+        if isinstance(holds, Selection):
+            return cls(_selected(coding, holds))
         grids = np.meshgrid(*(np.arange(size) for size in coding.sizes), indexing="ij")
         return cls(
             np.broadcast_to(np.asarray(holds(**dict(zip(coding.names, grids, strict=True))), dtype=bool), coding.sizes)
@@ -100,3 +105,28 @@ def as_queries(asked: Any, sizes: tuple[int, ...]) -> Workload:
     if len(listed) * prod(sizes) > _MOST:
         raise InvalidParameter(f"these queries have more than {_MOST:,} weights: take a workload such as Marginals")
     return Rows(np.stack([each.weights.reshape(-1) for each in listed]))
+
+
+def _selected(coding: Coding, selection: Selection) -> Array:
+    """The combinations of codes on which a condition holds, as the engine that counts rows decides it."""
+    asked = selection.condition.names()
+    if unknown := [name for name in asked if name not in coding.names]:
+        raise InvalidParameter(f"there is no column {unknown[0]!r:.60}; there are {', '.join(coding.names)}")
+    if prod(coding.sizes) > _MOST:
+        raise InvalidParameter(
+            f"the columns have more than {_MOST:,} combinations: ask about fewer, by coding.subset([...])"
+        )
+    names = [name for name in coding.names if name in asked]
+    part = coding.subset(names)
+    for name, edges in zip(names, part.edges, strict=True):
+        if edges is not None:
+            raise InvalidParameter(
+                f"column {name!r} is in bins, on parts of which the condition may hold: take LinearQuery.between"
+            )
+    codes = np.indices(part.sizes).reshape(len(names), -1).T
+    table = Table(part.decode(codes), columns=part.columns)  # a row for each combination: public, and free of charge
+    kept = table.where(selection)
+    every = tuple(range(len(names)))
+    (held,) = kept.data.exact_marginals(Coded(kept.rows, part), [every], drawn_salts())
+    shape = [size if name in asked else 1 for name, size in zip(coding.names, coding.sizes, strict=True)]
+    return np.broadcast_to(held.reshape(shape), coding.sizes)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import Any, final
 
 from privet._numerics import Array
@@ -34,11 +35,7 @@ class MarginalWorkload:
     def __post_init__(self) -> None:
         if not self.cliques:
             raise InvalidParameter("a workload needs a table at least")
-        if len(self.cliques) > _MOST_CLIQUES:
-            raise InvalidParameter(
-                f"a workload of {len(self.cliques):,} tables is too large: at most {_MOST_CLIQUES:,}; name those that "
-                "matter, or take fewer columns"
-            )
+        _refuse_many(len(self.cliques))
         set_frozen(self, cliques=tuple((each, above("weight", weight, 0.0)) for each, weight in self.cliques))
 
     @classmethod
@@ -48,6 +45,7 @@ class MarginalWorkload:
         if isinstance(asked, int) and not isinstance(asked, bool):
             if asked < 1:
                 raise InvalidParameter("workload= is the number of columns of a table, at least 1")
+            _refuse_many(comb(d, min(asked, d)))  # before they are listed
             return cls(tuple((each, 1.0) for each in combinations(range(d), min(asked, d))))
         if isinstance(asked, Mapping):
             return cls(tuple((task.clique(names), float(weight)) for names, weight in asked.items()))
@@ -70,6 +68,14 @@ class MarginalWorkload:
             inside[each] = sum(columns[i] for i in each)  # the same sum, by columns
         most = max(inside.values())
         return {each: max(1, round(WIDEST * weight / most)) for each, weight in sorted(inside.items())}
+
+
+def _refuse_many(tables: int) -> None:
+    if tables > _MOST_CLIQUES:
+        raise InvalidParameter(
+            f"a workload of {tables:,} tables is too large: at most {_MOST_CLIQUES:,}; name those that matter, or take "
+            "fewer columns"
+        )
 
 
 def fitting(

@@ -15,8 +15,8 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Source, register
 from privet.privacy import Guarantee
 from privet.synth.compression import Compression, without_rare
-from privet.synth.graph import Clique, Measurement, fitted, least_variance_total, onto_simplex
-from privet.synth.money import choice_by_distance, deviation, measured, money_of, table_noise
+from privet.synth.graph import Clique, Measurement, fitted, least_variance_total, onto_simplex, tree_cells
+from privet.synth.money import Noise, choice_by_distance, deviation, measured, money_of, table_noise
 from privet.synth.small_examples import canaries_in, pair, rare_pair, task_of
 from privet.synth.synthesis import Synthesis, exact_distance
 from privet.synth.synthesizer import Synthesizer
@@ -153,6 +153,20 @@ class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         made = without_rare([each.values for each in counts], _RARE * counts[0].sigma)
         bound = {i for clique in self.task.allowed for i in clique}
         return Compression(made.wide, tuple(None if i in bound else each for i, each in enumerate(made.groups)))
+
+    @property
+    def rounds(self) -> int:
+        """The number of choices."""
+        return self.edges
+
+    def _first_noise(self) -> Noise:
+        return table_noise(self.money.share(self.shares[0]), self.task)
+
+    @property
+    def max_bytes(self) -> int:
+        """The most that the numbers of the model need: the largest pairs, and what constraints tie together."""
+        pairs = sorted(map(self.task.cells, self.pairs), reverse=True)[: self.edges]
+        return 8 * (sum(pairs) + sum(self.task.sizes) + tree_cells(self.task.sizes, self.task.allowed))
 
     def describe(self) -> str:
         """The plan in words."""

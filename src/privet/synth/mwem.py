@@ -16,7 +16,7 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, DiscreteLaplace, Example, Exponential, Gaussian, Sensitivity, Source, register
 from privet.privacy import Guarantee
 from privet.synth.linear_query import LinearQuery, as_queries
-from privet.synth.money import money_of, table_noise
+from privet.synth.money import Noise, money_of, table_noise
 from privet.synth.small_examples import data_of, task_of
 from privet.synth.synthesis import Synthesis
 from privet.synth.synthesizer import Synthesizer
@@ -180,6 +180,16 @@ class MWEMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             for i, seen in asked.items():
                 cells = multiplicative_weights(cells, rows[i], float(np.mean(seen)))
         return cells * (total / cells.sum())
+
+    def _first_noise(self) -> Noise:
+        """That of an answer, where there are as many rounds as there may be."""
+        rest = 1.0 if self.task.rows is not None else 1.0 - _COUNT
+        return self._parts(rest / (self.rounds or self.queries.queries))[1]
+
+    @property
+    def max_bytes(self) -> int:
+        """A number for every combination of codes."""
+        return 8 * self.queries.cells
 
     def describe(self) -> str:
         """The plan in words."""

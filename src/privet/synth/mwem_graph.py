@@ -12,7 +12,7 @@ from privet.mechanisms import Algorithm, Example, Source, register
 from privet.privacy import Guarantee
 from privet.synth.graph import Clique, Measurement, fitted, least_variance_total, tree_cells
 from privet.synth.marginal_workload import Asked, MarginalWorkload, answered, exact_scores, fitting
-from privet.synth.money import UNITS, choice_by_distance, deviation, measured, money_of, table_noise
+from privet.synth.money import UNITS, Noise, choice_by_distance, deviation, measured, money_of, table_noise
 from privet.synth.small_examples import canaries_in, pair, task_of
 from privet.synth.synthesis import Synthesis
 from privet.synth.synthesizer import Synthesizer
@@ -141,9 +141,13 @@ class MWEMGraphPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             work.advance()
         return SyntheticModel(self.task.coded.coding, model, found, method="MWEMGraph")
 
+    def _first_noise(self) -> Noise:
+        rest = 1.0 if self.task.rows is not None else 1.0 - _COUNT
+        return table_noise(self.money.share(_MEASURE * rest / self.rounds), self.task)
+
     def describe(self) -> str:
         """The plan in words."""
-        noise = table_noise(self.money.share(_MEASURE * (1.0 - _COUNT) / self.rounds), self.task)
+        noise = self._first_noise()
         far = f"noise of deviation {deviation(noise):.4g} on each count"
         return f"{self.rounds} of {len(self.weights):,} tables, with {far}"
 

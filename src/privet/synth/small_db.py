@@ -178,6 +178,22 @@ class SmallDBPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         """
         return best + self.scale * (self.log_outputs + math.log(1.0 / open_fraction("beta", beta)))
 
+    @property
+    def rounds(self) -> int:
+        """One choice."""
+        return 1
+
+    @property
+    def expected_error(self) -> float:
+        """The expected error of the worst query above that of the best small database, in rows, at most: from public facts
+        alone."""
+        return self.scale * (self.log_outputs + 1.0)
+
+    @property
+    def max_bytes(self) -> int:
+        """A number for every combination of codes."""
+        return 8 * math.prod(self.task.sizes)
+
     def describe(self) -> str:
         """The plan in words: the output space, the time, and the bound."""
         seconds = self.databases * self.queries.queries * self.m / _SPEED

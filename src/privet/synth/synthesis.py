@@ -11,7 +11,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Form, Kept, Source
 from privet.privacy import Guarantee, PrivacyLoss
 from privet.synth.graph import Clique
-from privet.synth.money import UNITS, choice_by_distance, price_of, table_noise
+from privet.synth.money import UNITS, Noise, choice_by_distance, mean_size, price_of, table_noise
 from privet.synth.task import Task
 from privet.tables import Data
 from privet.tables.data import drawn_salts
@@ -42,6 +42,16 @@ class Synthesis:
     def form(self) -> Form:
         """A model."""
         return Kept("synth.model")
+
+    def _first_noise(self) -> Noise:
+        """The noise on the first tables that are measured."""
+        raise NotImplementedError
+
+    @property
+    def expected_error(self) -> float:
+        """The expected absolute noise on a count that is measured first, in rows: from public facts alone. What a model
+        misses because it was not measured is not in it."""
+        return mean_size(self._first_noise())
 
     def _check_parts(self, tables: Iterable[float], choices: Iterable[float] = (), largest: int = 1) -> None:
         """Refuse, before anything is paid, a budget whose parts have no noise: the least shares of tables and choices."""

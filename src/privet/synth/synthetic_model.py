@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
+import numpy as np
+
 from privet import noise
 from privet._calls import door
 from privet._numerics import Array
@@ -12,8 +14,9 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import ErrorBar, storable
 from privet.mechanisms.stored import packed
 from privet.synth.compression import Compression
-from privet.synth.error_bars import CandidateBound, cell_bar
+from privet.synth.error_bars import CandidateBound, cell_bar, query_bar
 from privet.synth.graph import Clique, Coins, GraphModel, Measurement, TreePlan, sampled
+from privet.synth.linear_query import LinearQuery
 from privet.synth.privacy import SynthesisPrivacy
 from privet.synth.synthetic_table import SyntheticTable
 from privet.tables import Coding
@@ -106,6 +109,43 @@ class SyntheticModel:
             )
         far = bound.radius(confidence)
         return ErrorBar(far, confidence, "sum of all absolute differences of counts", around=False)
+
+    def _asked(self, query: LinearQuery, names: Sequence[str]) -> tuple[Clique, Array]:
+        """The clique that a query is about, and its weights with the columns in increasing order."""
+        listed = tuple(names) or self.coding.names
+        clique = self._clique(listed)
+        places = [self.coding.names.index(each) for each in listed]
+        shape = tuple(self.coding.sizes[i] for i in places)
+        if not isinstance(query, LinearQuery) or query.weights.shape != shape:
+            raise InvalidParameter(
+                f"a query about {', '.join(listed)} is a LinearQuery with the shape {shape}: name its columns"
+            )
+        return clique, query.weights.transpose([places.index(i) for i in clique])
+
+    @door
+    def answer(self, query: LinearQuery, *names: str) -> float:
+        """The expected answer to a linear query, in rows; `names` are the columns that it has weights for, all of the
+        model's unless they are said."""
+        clique, weights = self._asked(query, names)
+        return float((weights * self.table(clique)).sum())
+
+    @door
+    def answer_error(self, query: LinearQuery, *names: str, confidence: float = 0.95) -> ErrorBar:
+        """A bar for `answer`: noise and misfit of the model, for a query about columns that a measured table holds, or that
+        were a candidate of the last choice.
+
+        **Error:** the normal quantile of the weighted sum of the noises (Laplace noise: Chebyshev's inequality or a union
+        over cells), and the distance of the model from the measurement; for candidates the largest weight times the bound
+        on the sum of all absolute differences.
+        """
+        clique, weights = self._asked(query, names)
+        far = query_bar(self.graph, self.measurements, self.compression, clique, weights, confidence)
+        if far is None and clique in self.candidates:
+            far = float(np.abs(weights).max()) * self.candidates[clique].radius(confidence)
+        if far is None:
+            told = ", ".join(self.coding.names[i] for i in clique)
+            raise InvalidParameter(f"nothing was measured that bounds the error of a query about {told}")
+        return ErrorBar(far, confidence, "answer to a linear query")
 
     # --- a value that a ledger keeps ------------------------------------------------------------------------------
 

@@ -65,8 +65,10 @@ class Coding:
         """The codes of these columns. `bins` is how many of one width a column of fractions has, or for each column by
         name; `cuts` are inner edges by name, such as {"age": [18, 30, 65]}."""
         listed, cut = as_columns(dict(columns)), dict(cuts or {})
-        wanted = {name: bins for name, column in listed if isinstance(column, Float)} if isinstance(bins, int) else {}
-        if not isinstance(bins, int):
+        if isinstance(bins, int):
+            whole = count("bins", bins, 1)  # also where no column is put into them
+            wanted = {name: whole for name, column in listed if isinstance(column, Float)}
+        else:
             wanted = {name: BINS for name, column in listed if isinstance(column, Float)} | dict(bins)
         for name in (*wanted, *cut):
             if name not in columns:

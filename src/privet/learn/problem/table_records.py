@@ -8,11 +8,11 @@ import numpy as np
 from privet._numerics import Array
 from privet.errors import InvalidData
 from privet.learn.encoding import Encoding
-from privet.learn.problem.person_rows import bounded_rows
 from privet.learn.problem.records import Chunk, Records
 from privet.learn.problem.spool import BLOCK, Spool
 from privet.tables import Data, Node, Salts, Scan
 from privet.tables.engines import RowsApart
+from privet.tables.person_rows import bounded_rows
 from privet.tables.plan import in_one_group
 
 _FEW = 2**23  # numbers: of a table with less, unit rows are kept in memory

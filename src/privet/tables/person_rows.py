@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from privet._numerics import Array
-from privet.tables import Salts
+from privet.tables.bounded import Salts
 from privet.tables.mix import P, fifth_power
 
 
