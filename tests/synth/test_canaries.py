@@ -30,6 +30,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_a_canary_in_small_tables_stays_below_the_price(name: str) -> None:
     """A domain that is written out has no room for a thousand canaries: one of them, in many runs."""

@@ -20,7 +20,7 @@ def exact_table(clique: tuple[int, ...]) -> np.ndarray:
     return made
 
 
-@pytest.mark.parametrize("promise", [Guarantee(rho=0.2), Guarantee(2.0)], ids=str)
+@pytest.mark.parametrize("promise", [Guarantee(rho=0.2), pytest.param(Guarantee(2.0), marks=pytest.mark.slow)], ids=str)
 def test_bars_of_measured_and_contained_tables_cover(promise: Guarantee) -> None:
     plan = synth.MST(steps=60)._plan(task_of(sizes=SIZES), promise)
     runs, inside = 40, 0
