@@ -107,7 +107,7 @@ def query_bar(
         else:
             wide = math.sqrt(variance / beta)
             if len(same) == 1:
-                tail = beta / max(1, np.count_nonzero(lifted))
+                tail = beta / max(1, int(np.count_nonzero(lifted)))
                 wide = min(wide, float(np.abs(lifted).sum()) * _laplace_quantile(same[0].sigma, tail))
         if best is None or wide < best[0]:
             best = wide, onto.sum(values)

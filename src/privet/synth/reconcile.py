@@ -69,8 +69,9 @@ def _told(each: Any, task: Task) -> tuple[tuple[str, ...], Array, float, bool]:
     if not isinstance(each, tuple | list) or len(each) not in (2, 3):
         raise InvalidParameter("give a release of counts by groups, (names, release) or (names, counts, deviation)")
     names = (each[0],) if isinstance(each[0], str) else tuple(each[0])
-    if len(each) == 2 and isinstance(getattr(each[1], "value", each[1]), Answer):
-        found = _counted(getattr(each[1], "value", each[1]), task)
+    inner = each[1].value if isinstance(each[1], Release) else each[1]
+    if len(each) == 2 and isinstance(inner, Answer):
+        found = _counted(inner, task)
         if found[0] != names:
             raise InvalidParameter(f"the answer is about {', '.join(found[0])}, not about {', '.join(names)}")
         return (*found, False)
