@@ -16,7 +16,7 @@ from privet._validate import flag, whole
 from privet.errors import InternalError, InvalidParameter
 from privet.noise.entropy import Source, Stream, Words, current
 from privet.noise.parameters import positive, probability
-from privet.noise.strips import Strips
+from privet.noise.strips import Strips, kept_strips
 from privet.noise.table import TableCache
 
 COINS, NOISE, REST, SOURCE = 1, 2, 3, 4  # the last four bits of the domains that are taken here
@@ -28,8 +28,6 @@ _MOST = _WORDS << 32  # words of a domain and a step: the cipher counts its bloc
 _RUN = 1 << 14
 _ZEROS = bytes(8 * _RUN)
 _LEAST_SIGMA, _MOST_SIGMA = 1024, 2**52
-
-_strips = TableCache(Strips)
 
 
 @final
@@ -211,7 +209,7 @@ def strips_of(sigma: int | float | Fraction) -> Strips:
     scale = positive("sigma", sigma)
     if not _LEAST_SIGMA <= scale <= _MOST_SIGMA:
         raise InvalidParameter(f"sigma must lie between 1024 and 2^52 here, got {float(scale):g}")
-    strips = _strips.get(scale, TableCache.WORTH)
+    strips = kept_strips.get(scale, TableCache.WORTH)
     assert strips is not None
     return strips
 

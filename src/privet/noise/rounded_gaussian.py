@@ -17,7 +17,7 @@ from privet.noise.families.refined import Refined, invert
 from privet.noise.families.rounded import Rest, draw_rounded, exact_rest, float_rest, oriented, signed
 from privet.noise.families.tails import Tails
 from privet.noise.parameters import Center, Size, positive, shape_of
-from privet.noise.strips import Strips
+from privet.noise.strips import kept_strips
 from privet.noise.table import InversionTable, TableCache, from_floats
 
 TABLE_SIGMA = 1024
@@ -48,7 +48,7 @@ def rounded_gaussian(
     scale = positive("sigma", sigma)
     if isinstance(center, int | Fraction) and center == 0 and scale > TABLE_SIGMA and size is not None:
         shape = shape_of(size)
-        strips = _strips.get(scale, math.prod(shape or ()))
+        strips = kept_strips.get(scale, math.prod(shape or ()))
         if strips is not None:
             return strips.sample(current(source).stream(), math.prod(shape or ())).reshape(shape)
     return draw_rounded(_one, _sample, center, size, source, given=(scale,))
@@ -94,7 +94,6 @@ def _build(law: NormalCells) -> InversionTable:
 
 _plain = TableCache(lambda sigma: _build(NormalCells(sigma)))
 _folded = TableCache(lambda sigma: _build(NormalCells(sigma, folded=True)))
-_strips = TableCache(Strips)
 
 
 def _sample(stream: Stream, count: int, sigma: Fraction, rest: Rest) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from privet.noise.families.coins import TO_UNIT, compare, fair_bits
 from privet.noise.families.enclosure import Enclosure, normal_above, normal_density
 from privet.noise.families.refined import Refined
 from privet.noise.families.tails import Tails
-from privet.noise.table import InversionTable, from_floats
+from privet.noise.table import InversionTable, TableCache, from_floats
 
 LEADING = 64  # standard deviations in strips: 64 to 128
 BUCKETS = 16  # bits of a word that choose a rectangle
@@ -173,3 +173,6 @@ class Strips:
             return (max(low, 0) << bits) // top[1], min(-(-(high << bits) // max(top[0], 1)), 1 << bits)
 
         return enclosure
+
+
+kept_strips = TableCache(Strips)  # for all who draw by strips
