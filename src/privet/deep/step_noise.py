@@ -171,7 +171,7 @@ class StepNoise(Mechanism[Any, Any]):
             return np.clip(numbers, -_FARTHEST, _FARTHEST)
         with np.errstate(over="ignore", invalid="ignore"):
             steps = np.rint(np.ldexp(numbers.astype(np.float64, copy=False), -self.grid.exponent))
-        np.nan_to_num(steps, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
+        steps = np.where(np.isfinite(steps), steps, 0.0)
         return np.clip(steps, -float(_FARTHEST), float(_FARTHEST)).astype(np.int64)
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
