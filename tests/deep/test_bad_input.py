@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 import privet as pv
 from privet.deep import FixedOrder, FixedSize, Poisson, Trainer, TruncatedPoisson
+from privet.deep.records import Records
 from privet.errors import InvalidData, InvalidParameter, PrivetError
 from privet.privacy import Unit
 from tests.deep.models import data, linear, plan_of, squared, trainer_of
@@ -149,3 +150,16 @@ def test_knobs_are_checked():
     with pytest.raises(PrivetError):
         trainer_of("a plan")
     assert Poisson(q=0.5).expected(8) == 4.0
+
+
+def test_a_first_record_that_cannot_be_read_is_not_quoted():
+    class Broken:
+        def __len__(self):
+            return 16
+
+        def __getitem__(self, number):
+            raise ValueError("SECRET 12345")
+
+    with pytest.raises(InvalidData, match="first record") as refused:
+        Records(Broken())
+    assert refused.value.__context__ is None

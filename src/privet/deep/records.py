@@ -41,7 +41,7 @@ class Records:
             raise InvalidData(f"{_DATA_SET}; got {type(dataset).__name__}, which has no length") from None
         if self._size == 0:
             raise InvalidData("the data set is empty: there is no record to learn shapes from")
-        first = held if _in_columns(held) else _collated([held[0]])
+        first = held if _in_columns(held) else _first(held)
         self._form = mapped(lambda each: each[:0], first)
 
     def exact_count(self) -> int:  # not releasable under add/remove
@@ -101,6 +101,15 @@ class Records:
     def __repr__(self) -> str:
         told = ", ".join(each.removeprefix("torch.") for each in self.public_question()[1:])
         return f"<records of {told}>"
+
+
+def _first(held: Any) -> Batch:
+    """The first record as a batch: its shapes and types are those of all."""
+    try:
+        return _collated([held[0]])
+    except Exception:  # code of the data set: its errors may quote what it holds
+        pass
+    raise InvalidData("the first record cannot be read, and shapes and types are taken from it: look at the data set")
 
 
 def split(batch: Batch) -> tuple[Batch, Batch]:

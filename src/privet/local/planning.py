@@ -58,6 +58,8 @@ def offers(*, k: int, epsilon: float, n: int = 1, max_bytes: int | None = None) 
             offer = Offer(protocol, float(exact / people), protocol.report_bytes, cost)
             found.append(((exact, offer.report_bytes, cost), offer))
     if not found:
+        if most is None:
+            raise InvalidParameter(f"no protocol takes {size:,} values: k must be at most 2^32")
         raise InvalidParameter(f"no protocol for {size} values fits its reports into {most} bytes; raise max_bytes")
     return [offer for _, offer in sorted(found, key=lambda each: each[0])]
 
