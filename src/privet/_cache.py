@@ -27,7 +27,7 @@ class kept_property(cached_property[_T]):
 
     if not TYPE_CHECKING:  # the types are those of `cached_property`
 
-        def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        def __get__(self, instance: object, owner: type[Any] | None = None) -> Any:
             if instance is None:
                 return self
             value = instance.__dict__[self.attrname] = self.func(instance)
@@ -65,7 +65,7 @@ def remember(most_bytes: int) -> Callable[[Callable[..., Any]], Any]:
         held = 0  # bytes
 
         @wraps(function)
-        def remembering(*args: Any) -> Any:
+        def remembering(*args: object) -> Any:
             nonlocal held
             key = tuple([getattr(arg, "token", arg) for arg in args])  # a token stands for arrays, without holding them
             with lock:

@@ -72,7 +72,7 @@ def _function(function: _F, prices: tuple[str, ...]) -> _F:
     places = [(i, name) for i, name in enumerate(inspect.signature(function).parameters) if name in prices]
 
     @wraps(function)
-    def entered(*args: Any, **keywords: Any) -> Any:
+    def entered(*args: object, **keywords: object) -> Any:
         try:
             for place, name in places:
                 if name in keywords:
@@ -92,7 +92,7 @@ def _function(function: _F, prices: tuple[str, ...]) -> _F:
     return entered  # type: ignore[return-value]
 
 
-def price_of(value: Any) -> Any:
+def price_of(value: object) -> Any:
     """The price of what has one, each of a list, else the value itself."""
     if isinstance(value, list | tuple) and not hasattr(value, "loss"):
         return [price_of(each) for each in value]
@@ -198,7 +198,7 @@ def _unsuitable(
     return None
 
 
-def _called(function: Callable[..., Any], receiver: Any, owner: type[Any] | None) -> str:
+def _called(function: Callable[..., Any], receiver: object, owner: type[Any] | None) -> str:
     kind = receiver if isinstance(receiver, type) else type(receiver)
     if owner is not None and not issubclass(kind, owner):
         kind = owner

@@ -44,7 +44,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
         return known
 
 
-def suits(hint: Any, value: object) -> bool:
+def suits(hint: object, value: object) -> bool:
     """True if a value may be what an annotation says, by its outermost type: nothing inside of it is looked at.
 
     >>> suits(float, 3), suits(float, "3"), suits(int | None, None), suits(list[int], ["a"])
@@ -79,7 +79,7 @@ def suits(hint: Any, value: object) -> bool:
         return True
 
 
-def in_words(hint: Any) -> str:
+def in_words(hint: object) -> str:
     """Words for what an annotation asks for.
 
     >>> in_words(float | None), in_words(Literal["a", "b"])

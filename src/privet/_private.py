@@ -1,6 +1,6 @@
 """A value that must not leave: what a custodian may look at, and nothing may print, store or compare by accident."""
 
-from typing import Any, Generic, NoReturn, TypeVar, final
+from typing import Generic, NoReturn, TypeVar, final
 
 from privet.errors import InvalidData, SerialisationError
 
@@ -66,7 +66,7 @@ class Private(Generic[T]):
     def __deepcopy__(self, memo: object) -> "Private[T]":
         return self
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise SerialisationError("a private value is not pickled, stored or sent; release it through a mechanism")
 
     __reduce__ = __reduce_ex__  # type: ignore[assignment]

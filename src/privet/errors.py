@@ -28,7 +28,7 @@ may want to read off it (`spent`, `requested`, `remaining`, `seq`, `column`, `ke
 known. Catch `PrivetError` to catch everything that privet raises on purpose.
 """
 
-from typing import Any, Self
+from typing import Self
 
 
 class PrivetError(Exception):
@@ -42,14 +42,14 @@ class PrivetError(Exception):
     epsilon must be at least 0, got -1.0
     """
 
-    def __init__(self, message: object = "", **facts: Any) -> None:
+    def __init__(self, message: object = "", **facts: object) -> None:
         super().__init__(message)
         for name, value in facts.items():
             if not hasattr(type(self), name):
                 raise TypeError(f"{type(self).__name__} has no fact {name!r}")
             setattr(self, name, value)
 
-    def retold(self, message: object, **facts: Any) -> Self:
+    def retold(self, message: object, **facts: object) -> Self:
         """The same error with another message: what it knows stays, `facts` are added.
 
         >>> BudgetExceeded("too much", point=(0.5, 0.0)).retold("for ada: too much", account="ada").point

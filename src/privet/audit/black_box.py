@@ -92,7 +92,7 @@ class MechanismAudit:
 
 @door
 def mechanism(
-    mechanism: Any,
+    mechanism: object,
     *,
     claim: Claim | None = None,
     epsilon: float | None = None,
@@ -215,7 +215,7 @@ class _Audit:
             betting=None if bets is None else bets.to_dict(),
         )
 
-    def _tested(self, scout: Scout, search: Search, left: Any, right: Any, bets: Bets | None) -> Encoded:
+    def _tested(self, scout: Scout, search: Search, left: object, right: object, bets: Bets | None) -> Encoded:
         """Fresh runs: all of them, or block after block until the bets have refuted the claim."""
         if bets is None:
             pairs = scout.observed(left, right, search.testing, search.encoder)

@@ -2,7 +2,6 @@
 
 import math
 from numbers import Real
-from typing import Any
 
 from privet.errors import InvalidParameter
 from privet.privacy import ApproxLoss, GdpLoss, Guarantee, PrivacyLoss, PureLoss, ZcdpLoss
@@ -10,7 +9,7 @@ from privet.privacy import ApproxLoss, GdpLoss, Guarantee, PrivacyLoss, PureLoss
 Claim = PrivacyLoss | Guarantee | float
 
 
-def as_claim(claim: Any, delta: float = 0.0) -> PrivacyLoss:
+def as_claim(claim: object, delta: float = 0.0) -> PrivacyLoss:
     """A price as it is; a number as an epsilon, with this delta; a guarantee as the price that just keeps it. Numbers and
     guarantees name no relation: they are taken to speak of records that are added or removed.
 

@@ -89,7 +89,7 @@ class Coins:
             )
         self._first[:] = [(top, bottom)]
 
-    def apply(self, data: Any, canaries: Any, *, otherwise: Any = None) -> Any:
+    def apply(self, data: object, canaries: object, *, otherwise: object = None) -> Any:
         """The training set that the coins choose: `data` and the canaries whose coin shows heads.
 
         With `otherwise`, one record for each canary, tails puts that in instead: pairs for a claim under `replace`.

@@ -17,7 +17,7 @@ _BITS = (
 )
 
 
-def name_of(made: Any) -> str:
+def name_of(made: object) -> str:
     """The name of what is audited; of a lambda, where it stands.
 
     >>> name_of(abs), name_of(partial(sorted, reverse=True))

@@ -20,7 +20,7 @@ _MOST_PAIRS, _PAIRS_READ = 64, 4_096
 
 
 def claim_of(
-    mechanism: Any, claim: Claim | None, epsilon: float | None = None, delta: float | None = None
+    mechanism: object, claim: Claim | None, epsilon: float | None = None, delta: float | None = None
 ) -> PrivacyLoss:
     """The price to be refuted: the one given, an epsilon with its delta, or the mechanism's own.
 
@@ -48,7 +48,7 @@ def kinds_of(look_at: Collection[str]) -> frozenset[str]:
     return kinds
 
 
-def pairs_of(mechanism: Any, claim: PrivacyLoss, neighbours: Any, notes: list[str]) -> list[tuple[Any, Any]]:
+def pairs_of(mechanism: object, claim: PrivacyLoss, neighbours: Any, notes: list[str]) -> list[tuple[Any, Any]]:
     """The pairs of inputs to be tried: at most 64, drawn at random where there are more.
 
     >>> from privet.privacy import PureLoss
@@ -89,7 +89,7 @@ def _different(pairs: list[tuple[Any, Any]], notes: list[str]) -> list[tuple[Any
     return kept
 
 
-def same_input(left: Any, right: Any) -> bool:
+def same_input(left: object, right: object) -> bool:
     """True if two inputs are equal in everything that can be read of them, types and bits of numbers included.
 
     >>> same_input([1, 2], [1, 2]), same_input([1, 2], [1, 2.0]), same_input(0.0, -0.0)

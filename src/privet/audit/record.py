@@ -99,7 +99,7 @@ class _Call:
 
 
 @door
-def replay(pipeline: Callable[[Any], Any], left: Any, right: Any, *, known: "Known | None" = None) -> Replay:
+def replay(pipeline: Callable[[Any], Any], left: object, right: object, *, known: "Known | None" = None) -> Replay:
     """Run `pipeline(left)`, then both inputs with the recorded releases; report every difference.
 
     What the pipeline hands to other threads it carries there: `pool.submit(mechanisms.carry(work), rows)`. Everything else
@@ -139,18 +139,18 @@ class _Record:
         self.most = 0
         self.notes: set[str] = set()
 
-    def run(self, pipeline: Callable[[Any], Any], data: Any, answer: "_Answer") -> Ending:
+    def run(self, pipeline: Callable[[Any], Any], data: object, answer: "_Answer") -> Ending:
         with observed(_Watcher(answer, self._coins, self._thrown, self._known)) as watch:
             ending = run_watched(pipeline, _copied(data))
         if watch.refused:
             self.notes.add("a thread or task that was not carried by mechanisms.carry(f) was refused, and not compared")
         return ending
 
-    def record(self, pipeline: Callable[[Any], Any], data: Any) -> Ending:
+    def record(self, pipeline: Callable[[Any], Any], data: object) -> Ending:
         """The first world."""
         return self.run(pipeline, data, self._keep)
 
-    def _keep(self, mechanism: Mechanism[Any, Any], value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
+    def _keep(self, mechanism: Mechanism[Any, Any], value: object, run: Callable[[], Release[Any]]) -> Release[Any]:
         kept = _copied(value)
         made = run()
         if made.insecure:
@@ -164,7 +164,7 @@ class _Record:
         self.most += 1
         return release
 
-    def against(self, pipeline: Callable[[Any], Any], data: Any, first: Ending) -> list[Finding]:
+    def against(self, pipeline: Callable[[Any], Any], data: object, first: Ending) -> list[Finding]:
         """The differences from the record when this input is given the recorded answers."""
         findings: list[Finding] = []
         asked: dict[Lane, int] = {}
@@ -172,7 +172,7 @@ class _Record:
             at: i for i, at in enumerate((way, j) for way, calls in self._calls.items() for j in range(len(calls)))
         }
 
-        def answer(mechanism: Mechanism[Any, Any], value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
+        def answer(mechanism: Mechanism[Any, Any], value: object, run: Callable[[], Release[Any]]) -> Release[Any]:
             way = _lane()
             here = asked[way] = asked.get(way, -1) + 1
             calls = self._calls.get(way, [])
@@ -226,7 +226,7 @@ class _Watcher:
             return made
         return self._answer(mechanism, value, run)
 
-    def coins(self, what: str, draw: Callable[[Any], Any], source: Any) -> Any:
+    def coins(self, what: str, draw: Callable[[Any], Any], source: object) -> Any:
         """The same coins in every world, whatever source was given."""
         way = _lane()
         names = self._thrown.setdefault(way, [])
@@ -259,7 +259,7 @@ def _again(recorded: Recorded, mechanism: Any, here: int, findings: list[Finding
     return Replayed(recorded, compare)
 
 
-def _copied(data: Any) -> Any:
+def _copied(data: object) -> Any:
     """Its own copy for every run, where it can be copied: what a pipeline uses up is seen by no other run."""
     try:
         return copy.deepcopy(data)
@@ -267,7 +267,7 @@ def _copied(data: Any) -> Any:
         return data
 
 
-def _differences(call: _Call, mechanism: Mechanism[Any, Any], value: Any, here: int) -> list[Finding]:
+def _differences(call: _Call, mechanism: Mechanism[Any, Any], value: object, here: int) -> list[Finding]:
     if mechanism.to_dict() != call.mechanism.to_dict():
         return [Finding("mechanism", here, f"{call.mechanism.name} became {mechanism.name}, or its parameters changed")]
     declared = getattr(mechanism, "sensitivity", None)
@@ -290,7 +290,7 @@ def _differences(call: _Call, mechanism: Mechanism[Any, Any], value: Any, here: 
     return []
 
 
-def _distance(left: Any, right: Any, declared: Sensitivity) -> Fraction:
+def _distance(left: object, right: object, declared: Sensitivity) -> Fraction:
     """Exact in l1 and score; in l2 the square is compared, rounded to the declared value when it is not larger."""
     gaps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(_items(left), _items(right), strict=True)]
     if declared.norm == "l1":
@@ -308,7 +308,7 @@ def _records_apart(left: list[str], right: list[str], relation: str) -> int:
     return sum(alone) if relation == "add_remove" else max(alone) if alone[0] == alone[1] else sum(alone)
 
 
-def _rows(value: Any) -> list[str] | None:
+def _rows(value: object) -> list[str] | None:
     """The records of a table as texts, missing ones included; None for what is no table."""
     if isinstance(value, np.ndarray) and value.ndim:
         return [text_of(row) for row in value]
@@ -338,7 +338,7 @@ def _endings(first: Ending, second: Ending) -> list[Finding]:
     return found
 
 
-def _form(value: Any) -> str:
+def _form(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}"
     if isinstance(value, tuple | list):
@@ -346,7 +346,7 @@ def _form(value: Any) -> str:
     return type(value).__name__
 
 
-def _numeric(value: Any) -> bool:
+def _numeric(value: object) -> bool:
     try:
         made = np.asarray(value)
     except ValueError:  # ragged
@@ -356,5 +356,5 @@ def _numeric(value: Any) -> bool:
     return all(isinstance(each, int | float | Fraction) for each in made.flat)  # sums that are exact
 
 
-def _items(value: Any) -> list[Any]:
+def _items(value: object) -> list[Any]:
     return list(np.asarray(value).reshape(-1).tolist())

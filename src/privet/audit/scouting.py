@@ -70,7 +70,7 @@ class Scout:
     strain: Strain
 
     def observed(
-        self, left: Any, right: Any, runs: int, encoder: Encoder, *, released: float | None = None
+        self, left: object, right: object, runs: int, encoder: Encoder, *, released: float | None = None
     ) -> Iterator[tuple[World, World]]:
         """Fresh runs on both inputs, some at a time."""
         return self.crew.batches(self.subject, left, right, runs, wanted=encoder.wanted, released=released)
@@ -94,7 +94,7 @@ class Scout:
             pairs, each = [pairs[int(i)] for i in best], max(min(_SCOUTS, runs // (2 * keep)), min(runs, 50))
         return pairs[0]
 
-    def search(self, left: Any, right: Any, runs: int, *, suspects: int) -> Search:
+    def search(self, left: object, right: object, runs: int, *, suspects: int) -> Search:
         """Choose so many suspects, and an event that measures epsilon, on a share of the runs."""
         encoder, learned, scouts, spent = self._scouted(left, right, runs)
         tallies = Tallies(scouts[0], scouts[1], self.kinds, learned if _crosswise(encoder, runs) else (), self.strain)
@@ -110,7 +110,7 @@ class Scout:
         scouted = Counts(tp=int(one.sum()), fp=int(other.sum()), n=len(one), n_out=len(other))
         return Search(encoder, learned, witnesses, runs - spent, tallies.events, scouted)
 
-    def refuse_unanswered(self, encoder: Encoder, left: Any, columns: list[Columns]) -> None:
+    def refuse_unanswered(self, encoder: Encoder, left: object, columns: list[Columns]) -> None:
         """Refuse to say "not refuted" of outputs that were not read, or of a mechanism that raised the same in every run.
         What it raised is shown: to whoever owns the mechanism and both inputs.
         """
@@ -127,7 +127,9 @@ class Scout:
             "answers"
         ) from problem
 
-    def _scouted(self, left: Any, right: Any, runs: int) -> tuple[Encoder, dict[str, Learned], list[Columns], int]:
+    def _scouted(
+        self, left: object, right: object, runs: int
+    ) -> tuple[Encoder, dict[str, Learned], list[Columns], int]:
         """Fit the encoder, learn, and make the columns that choose; and how many runs of a world that took.
 
         What was learned flatters the runs that it was learned from. Where runs are many, others choose; where they are
@@ -158,7 +160,9 @@ class Scout:
             learned, scouts = crossed(*scouts, kinds=kinds)
         return encoder, learned, scouts, first + choosing
 
-    def _fresh(self, left: Any, right: Any, runs: int, encoder: Encoder, learned: dict[str, Learned]) -> list[Columns]:
+    def _fresh(
+        self, left: object, right: object, runs: int, encoder: Encoder, learned: dict[str, Learned]
+    ) -> list[Columns]:
         pairs = self.observed(left, right, runs, encoder, released=_RELEASED)
         return encoded(pairs, encoder, learned).columns
 

@@ -51,7 +51,7 @@ def find_counterexample(
     *,
     domain: Sequence[Any],
     max_rows: int = 3,
-    null: Any = _NO_NULL,
+    null: object = _NO_NULL,
     limit: int = 200_000,
     seed: int = 0,
 ) -> Counterexample | None:
@@ -162,7 +162,7 @@ class _Search:
         return self.answers[places]
 
 
-def _exact(answer: Any) -> list[Fraction] | None:
+def _exact(answer: object) -> list[Fraction] | None:
     """The answer as exact rationals, or None if it is not finite."""
     entries = list(answer.values()) if isinstance(answer, dict) else answer
     flat = [x.item() if isinstance(x, np.generic) else x for x in np.asarray(entries, dtype=object).ravel()]

@@ -34,7 +34,7 @@ class Recorded:
         if name not in _ASKS:
             return found
 
-        def ask(question: Any = None, **details: Any) -> Any:
+        def ask(question: Any = None, **details: object) -> Any:
             answer = found(**details) if question is None else found(question, **details)
             self.tape.append(Asked(name, question, answer, self._stream.remaining))
             return answer
@@ -77,7 +77,7 @@ class Replayed:
         if name not in _ASKS:
             return getattr(self._first._stream, name)
 
-        def ask(question: Any = None, **details: Any) -> Any:
+        def ask(question: object = None, **details: object) -> Any:
             here, self._next = self._next, self._next + 1
             known = self._first.tape[here] if here < len(self._first.tape) else None
             self._compare(known if known is not None and known.way == name else None, question)

@@ -100,7 +100,7 @@ def training(
     score: Score,
     *,
     claim: Claim,
-    data: Any = None,
+    data: object = None,
     otherwise: Any = None,
     runs: int = 100,
     top: int | None = None,
@@ -187,7 +187,7 @@ class _Budget:
             yield from found
 
 
-def _worlds(data: Any, canaries: Any, otherwise: Any) -> tuple[Any, Any, Any]:
+def _worlds(data: object, canaries: object, otherwise: object) -> tuple[Any, Any, Any]:
     (canary,) = selected(canaries, 1)
     other = [] if otherwise is None else selected(otherwise, 1)
     return extended(data, [canary]), extended(data, other), canary
@@ -321,7 +321,7 @@ def _bet(claim: PrivacyLoss, pilot: Array, threshold: float, alpha: float) -> Be
     return BettingTest.against(claim, float(hit[0]), float(hit[1]), alpha=alpha / 2.0)
 
 
-def _fresh(world: Any) -> Any:
+def _fresh(world: object) -> Any:
     """A copy for every training, so that one that changes its data does not change the next one's."""
     import copy
 

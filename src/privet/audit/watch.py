@@ -22,7 +22,7 @@ class Ending:
     warned: tuple[str, ...]
 
 
-def run_watched(pipeline: Callable[[Any], Any], data: Any) -> Ending:
+def run_watched(pipeline: Callable[[Any], Any], data: object) -> Ending:
     """Run it once and keep what it showed; an exception, or an attempt to end the program, is an ending too.
 
     >>> run_watched(lambda value: print(value), 3).printed
@@ -78,7 +78,7 @@ def _held(value: Any) -> dict[str, Any] | None:
     return dict(vars(value)) if plain else None
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """A text that tells any two values apart that an observer can tell apart.
 
     >>> text_of(np.array([1.0])) == text_of(np.array([1]))

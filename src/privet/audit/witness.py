@@ -32,7 +32,7 @@ class Witness:
     learned: dict[str, Learned] = field(default_factory=dict, repr=False)
     subject: Subject | None = field(default=None, repr=False)
 
-    def replay(self, mechanism: Any, runs: int) -> Counts:
+    def replay(self, mechanism: object, runs: int) -> Counts:
         """Count the event on fresh runs of both worlds; feed the counts to any statistic."""
         again = (
             Subject(mechanism)

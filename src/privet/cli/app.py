@@ -63,7 +63,7 @@ class Commands(typer.Typer):
     def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
         register = super().command(name, **{"cls": _Command, **options})
 
-        def described_command(function: Any) -> Any:
+        def described_command(function: object) -> Any:
             return register(described(function))
 
         return described_command

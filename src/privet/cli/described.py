@@ -96,7 +96,7 @@ _ARGUMENTS = {
 }  # what has a place instead of a name is called by what it is
 
 
-def described(function: Any) -> Any:
+def described(function: object) -> Any:
     """The function, its options with an example in their help and one word for what each takes.
 
     >>> import typer
@@ -129,7 +129,7 @@ def _with_example(told: str, example: str | None) -> str:
     return f"{told} e.g. {example}" if ellipsis or not told else f"{told.removesuffix('.')}, e.g. {example}."
 
 
-def _held(kind: Any) -> Any:
+def _held(kind: object) -> Any:
     """The type that an option holds, where it may be left out or given again."""
     if get_origin(kind) in (Union, UnionType):
         kind = next(part for part in get_args(kind) if part is not type(None))

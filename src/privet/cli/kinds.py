@@ -67,7 +67,7 @@ def _kind_of(loss: "type[PrivacyLoss]") -> Kind | None:
     return Kind(loss, {option: field for option, field, _ in named}, types)
 
 
-def _number(hint: Any) -> type | None:
+def _number(hint: object) -> type | None:
     """The type of a field that holds one number or flag, be it optional (`float | None` is float); None for any other."""
     parts = [part for part in get_args(hint) if part is not NoneType] or [hint]
     return next((held for held in (float, int, bool) if parts == [held]), None)

@@ -152,7 +152,7 @@ def explain(
         print_facts(report.explanation_facts(told))
 
 
-def _without_infinity(value: Any) -> Any:
+def _without_infinity(value: object) -> Any:
     """JSON has no infinity; what has no finite amount is null."""
     if isinstance(value, dict):
         return {name: _without_infinity(each) for name, each in value.items()}

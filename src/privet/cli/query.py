@@ -177,7 +177,7 @@ def rows_of(answer: "Answer") -> list[dict[str, Any]]:
     return [{name: _plain(column[i]) for name, column in arrays.items()} for i in range(len(answer))]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     value = value.item() if hasattr(value, "item") else value
     return value.isoformat() if isinstance(value, date) else value
 

@@ -152,7 +152,7 @@ def _typed(function: Command) -> Command:
     defaults = {name: p.default for name, p in inspect.signature(function).parameters.items()}
     only = inspect.Parameter.KEYWORD_ONLY
 
-    def typed(**values: Any) -> None:
+    def typed(**values: object) -> None:
         release = Release.from_options({name: values.pop(name) for name in options})
         function(release=release, **values)
 

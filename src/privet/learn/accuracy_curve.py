@@ -44,10 +44,10 @@ class AccuracyCurve:
 
 def accuracy_curve(
     model: PrivateEstimator,
-    X: Any,
-    y: Any,
-    X_test: Any,
-    y_test: Any,
+    X: object,
+    y: object,
+    X_test: object,
+    y_test: object,
     *,
     epsilons: Sequence[float] = (0.1, 0.3, 1.0, 3.0),
     runs: int = 5,

@@ -73,7 +73,7 @@ def load(path: str | Path) -> Any:
     return model
 
 
-def _written(value: Any) -> Any:
+def _written(value: object) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "biufUO":
             raise SerialisationError("the model holds an array that has no JSON form")
@@ -91,7 +91,7 @@ def _written(value: Any) -> Any:
     raise SerialisationError(f"a parameter or attribute of type {type(value).__name__} has no JSON form")
 
 
-def _read(value: Any) -> Any:
+def _read(value: object) -> Any:
     if isinstance(value, list):
         return [_read(each) for each in value]
     if isinstance(value, dict):

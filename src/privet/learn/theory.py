@@ -190,7 +190,7 @@ def _gradients(f: _Facts) -> Order:
     return Order(_size(f) * reach * f.radius / f.n, "sqrt(d) z Delta_2 R_2/n")
 
 
-def _coordinates(f: _Facts, moments: Any, sensitivities: Any, distance: Any) -> Order:
+def _coordinates(f: _Facts, moments: object, sensitivities: object, distance: object) -> Order:
     m, s, r = (
         _numbers(name, given, f.d, default)
         for name, given, default in (
@@ -207,7 +207,7 @@ def _coordinates(f: _Facts, moments: Any, sensitivities: Any, distance: Any) -> 
     return Order(_size(f) * reach * far / f.n, "sqrt(d) z Delta_M^-1 R_M/n")
 
 
-def _numbers(name: str, given: Any, d: int, default: float) -> Any:
+def _numbers(name: str, given: object, d: int, default: float) -> Any:
     values = np.full(d, default) if given is None else np.asarray(given, dtype=np.float64)
     if values.shape != (d,) or not np.isfinite(values).all():
         raise InvalidParameter(f"{name} must hold a number for each of the {d} coordinates")

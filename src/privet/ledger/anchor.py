@@ -106,7 +106,7 @@ class AnchorFile:
             set_frozen(self, **{name: None if value is None else os.path.abspath(value)})
 
     @staticmethod
-    def of(anchor: Any) -> "AnchorFile | None":
+    def of(anchor: object) -> "AnchorFile | None":
         """A path means an anchor file without a key."""
         if anchor is None or isinstance(anchor, AnchorFile):
             return anchor
@@ -310,7 +310,7 @@ def public_key_of(path: str | os.PathLike[str]) -> str:
     return _signing.public_hex(_load_key(path))
 
 
-def wanted_head(head: Any) -> tuple[str | None, int | None, str]:
+def wanted_head(head: object) -> tuple[str | None, int | None, str]:
     """The head that a caller of `verify` expects: (ledger id, seq, hash), as far as it says."""
     if isinstance(head, Anchor):
         head.check()

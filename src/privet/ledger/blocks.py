@@ -26,7 +26,7 @@ def foreign_to_a_new_run(begun: Begun) -> LedgerError | None:
     return LedgerError(_FOREIGN) if begun[0] > 0 else None
 
 
-def refuse_other_algorithms(algorithm: Any) -> None:
+def refuse_other_algorithms(algorithm: object) -> None:
     """Only what runs in blocks can be gone on with.
 
     >>> refuse_other_algorithms(42)
@@ -40,7 +40,7 @@ def refuse_other_algorithms(algorithm: Any) -> None:
         )
 
 
-def go_on(run: Run, algorithm: "BlockAlgorithm[Any, Any]", data: Any, begun: Begun, save: Save) -> Release[Any]:
+def go_on(run: Run, algorithm: "BlockAlgorithm[Any, Any]", data: object, begun: Begun, save: Save) -> Release[Any]:
     """All blocks that are left, and the result. A block is marked as begun before it looks at data, and its state is kept
     before the next one is begun: at most one block is paid twice after a stop.
     """

@@ -24,7 +24,7 @@ _TURNING = re.compile(
 )  # letters after these are shown in another order
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """ASCII JSON with sorted keys and no blanks: equal values have equal texts.
 
     >>> canonical({"b": "1", "a": None})

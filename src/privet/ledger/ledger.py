@@ -80,14 +80,14 @@ class Ledger(Spending, Custody, Shown):
     @door
     def create(
         cls,
-        url: Any,
+        url: object,
         *,
         budget: Budget | None = None,
         unit: Unit | None = None,
         dataset: str = "default",
         odometer: Odometer | None = None,
         schedule: Sequence[Budget] = (),
-        anchor: Any = None,
+        anchor: object = None,
         timeout: float = 60.0,
     ) -> "Ledger":
         """Begin a ledger, with a `budget` or an `odometer`, where nothing is yet: what exists is refused, never replaced.
@@ -112,13 +112,13 @@ class Ledger(Spending, Custody, Shown):
     @door
     def open(
         cls,
-        url: Any,
+        url: object,
         *,
         budget: Budget | None = None,
         unit: Unit | None = None,
         dataset: str = "default",
         odometer: Odometer | None = None,
-        anchor: Any = None,
+        anchor: object = None,
         timeout: float = 60.0,
         read_only: bool = False,
     ) -> "Ledger":
@@ -144,14 +144,14 @@ class Ledger(Spending, Custody, Shown):
     @door
     def open_or_create(
         cls,
-        url: Any,
+        url: object,
         *,
         budget: Budget | None = None,
         unit: Unit | None = None,
         dataset: str = "default",
         odometer: Odometer | None = None,
         schedule: Sequence[Budget] = (),
-        anchor: Any = None,
+        anchor: object = None,
         timeout: float = 60.0,
     ) -> "Ledger":
         """Open the ledger at `url`, or begin it where there is none: for a script that runs every day.
@@ -184,10 +184,10 @@ class Ledger(Spending, Custody, Shown):
     @door
     def restore(
         cls,
-        url: Any,
+        url: object,
         *,
-        source: Any = None,
-        anchor: Any = None,
+        source: object = None,
+        anchor: object = None,
         reason: str,
         complete: bool = False,
         timeout: float = 60.0,
@@ -316,7 +316,7 @@ class Ledger(Spending, Custody, Shown):
         """The whole ledger as plain JSON values, stored releases included."""
         return export(self._store, self.policy)
 
-    def verify(self, head: Any = None, *, values: bool = False) -> Verified:
+    def verify(self, head: object = None, *, values: bool = False) -> Verified:
         """Read everything again: chain, sums, balance cache, anchors. Raises `LedgerTampered` at the first bad entry.
 
         `head`: an `Anchor`, an `Entry` or a hash that the chain must contain. `values`: also read every large value, which
@@ -330,7 +330,7 @@ class Ledger(Spending, Custody, Shown):
 
     # --- administration: every act is an entry -----------------------------------------------------------------------
 
-    def checkpoint(self, anchor: Any = None) -> Anchor:
+    def checkpoint(self, anchor: object = None) -> Anchor:
         """Commit, then sign the head and keep it elsewhere: in `anchor`, or in the anchor that the ledger was opened
         with. Without either, the unsigned anchor is returned for you to keep.
         """
@@ -353,7 +353,7 @@ class Ledger(Spending, Custody, Shown):
         with self._writing() as session:
             adopt(session, anchor.check(), reason)
 
-    def migrate(self, to_url: Any, *, timeout: float = 60.0) -> "Ledger":
+    def migrate(self, to_url: object, *, timeout: float = 60.0) -> "Ledger":
         """Move to another store, entry by entry, hash by hash, with the anchor. There is one budget at every moment: this
         ledger is closed when everything is ready at the other place, and that place begins to grant after it. A move that
         fails before leaves this one open; one that is interrupted after that is ended by calling it again.
@@ -361,7 +361,7 @@ class Ledger(Spending, Custody, Shown):
         moved(self, to_url, timeout=above("timeout", timeout, 0.0))
         return Ledger.open(to_url, timeout=timeout, anchor=self._anchor)
 
-    def backup(self, path: Any) -> Verified:
+    def backup(self, path: object) -> Verified:
         """Write all entries, as they are together at one moment, to a new file. Blocks nobody. The file can be read
         (`read_only=True`) and verified, but is no second budget: `Ledger.restore` says how to go on with it.
         """

@@ -150,7 +150,7 @@ def carried(entry: Entry) -> dict[str, str]:
     return {scope: canonical(plain) for scope, plain in entry.facts["sums"].items()}
 
 
-def backed_up(source: Store, path: Any, *, timeout: float) -> Verified:
+def backed_up(source: Store, path: object, *, timeout: float) -> Verified:
     """Write a snapshot to a new file and verify it there."""
     address = parse_url(path)
     if address.store != "sqlite":

@@ -39,11 +39,11 @@ class Question(Protocol):
         """The data that the mechanism is run on, as they are: nothing is computed from it before the charge is
         written."""
 
-    def for_budget(self, **promise: Any) -> "Mechanism[Any, Any]":
+    def for_budget(self, **promise: object) -> "Mechanism[Any, Any]":
         """The mechanism that answers within the promise."""
 
 
-def made_for(what: Any, data: Any, promise: dict[str, Any], unit: Unit | None) -> tuple[Any, Any]:
+def made_for(what: object, data: object, promise: dict[str, Any], unit: Unit | None) -> tuple[Any, Any]:
     """The mechanism and its data: as they are given, or of a question for its promise.
 
     >>> made_for("a mechanism", 3, {}, None)

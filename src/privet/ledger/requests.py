@@ -54,12 +54,12 @@ class Asked(NamedTuple):
         analyst: object,
         purpose: object,
         key: object,
-        part: Any,
-        mechanism: Any = None,
+        part: object,
+        mechanism: object = None,
         *,
         at: object = None,
         about: object = None,
-        of: Any = None,
+        of: object = None,
     ) -> "Asked":
         """Check and clean what a caller passed. `of`: what the data say in public words (`question_of`)."""
         if analyst is purpose is key is part is mechanism is at is about is None:
@@ -104,7 +104,7 @@ class Asked(NamedTuple):
 _NOTHING = Asked("", None, None, None)
 
 
-def question_of(data: Any) -> Any:
+def question_of(data: object) -> Any:
     """The public words of data about the question that they are handed in for: of records of a table, which columns of
     it. Data of every other kind say nothing, and are not looked at.
 
@@ -115,7 +115,7 @@ def question_of(data: Any) -> Any:
     return said(data) if callable(said) else None
 
 
-def _described(mechanism: Any, of: Any) -> list[Any]:
+def _described(mechanism: object, of: object) -> list[Any]:
     """The description of a mechanism without the delta that it is charged at: that changes its price, not its answer,
     and requests that were written before there was such a field are the same requests.
     """
@@ -125,7 +125,7 @@ def _described(mechanism: Any, of: Any) -> list[Any]:
     return named if of is None else [*named, of]
 
 
-def _without_at(facts: Any, at: object) -> Any:
+def _without_at(facts: object, at: object) -> Any:
     if at is None or not isinstance(facts, dict):
         return facts
     return {
@@ -175,7 +175,7 @@ class Reservation(NamedTuple):
         return kept
 
 
-def priced(mechanism: Any, *, durable: bool) -> PrivacyLoss:
+def priced(mechanism: object, *, durable: bool) -> PrivacyLoss:
     """The loss of what may be released, from public facts, before anything is paid."""
     loss = loss_of(mechanism)
     if durable and getattr(mechanism, "insecure", False):
@@ -188,7 +188,7 @@ def priced(mechanism: Any, *, durable: bool) -> PrivacyLoss:
     return loss
 
 
-def loss_of(mechanism: Any) -> PrivacyLoss:
+def loss_of(mechanism: object) -> PrivacyLoss:
     """The loss of a mechanism; anything else is refused.
 
     >>> from privet.mechanisms import Laplace
@@ -201,7 +201,7 @@ def loss_of(mechanism: Any) -> PrivacyLoss:
     raise InvalidParameter("a ledger releases a mechanism: an object with .loss (a PrivacyLoss) and .release(data)")
 
 
-def _unstorable(mechanism: Any) -> str | None:
+def _unstorable(mechanism: object) -> str | None:
     """Why outputs could not be stored, where the mechanism says what they look like."""
     if isinstance(mechanism, Mechanism):
         return mechanism._unstorable
@@ -217,7 +217,7 @@ def refuse_insecure() -> NoReturn:
 
 
 def reserve_in(
-    session: Session, loss: PrivacyLoss, asked: Asked, ledger: Any, problem: PrivetError | None = None
+    session: Session, loss: PrivacyLoss, asked: Asked, ledger: object, problem: PrivetError | None = None
 ) -> Reservation:
     """Within a transaction: answer from a stored release, or charge, or refuse. `problem`: data that the mechanism cannot
     take; a used key is answered all the same.

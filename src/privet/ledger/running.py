@@ -64,7 +64,7 @@ _FAILED = (
 _TOLD: dict[type[BaseException], tuple[int, ...]] = {SystemExit: (1,)}  # whatever code or text the mechanism chose
 
 
-def run(mechanism: Any, data: Any, reservation: "Reservation") -> "tuple[Release[Any], str, bytes | None]":
+def run(mechanism: object, data: object, reservation: "Reservation") -> "tuple[Release[Any], str, bytes | None]":
     """Run a mechanism that is paid for, and write out what it made. Whatever goes wrong in it, the caller sees one constant
     error, no trace of where it came from, and no frame that holds the data.
     """
@@ -75,7 +75,7 @@ def run(mechanism: Any, data: Any, reservation: "Reservation") -> "tuple[Release
         del mechanism, data
 
 
-def run_unwritten(mechanism: Any, data: Any, reservation: "Reservation") -> "Release[Any]":
+def run_unwritten(mechanism: object, data: object, reservation: "Reservation") -> "Release[Any]":
     """The same for what no ledger stores: a block of a run, whose state its owner keeps."""
     try:
         made: Release[Any] = _attempt(mechanism, data, reservation, written=False)[0]
@@ -84,7 +84,7 @@ def run_unwritten(mechanism: Any, data: Any, reservation: "Reservation") -> "Rel
         del mechanism, data
 
 
-def _attempt(mechanism: Any, data: Any, reservation: "Reservation", *, written: bool) -> tuple[Any, Any]:
+def _attempt(mechanism: object, data: object, reservation: "Reservation", *, written: bool) -> tuple[Any, Any]:
     """The release and its texts. An interruption is passed on, but without its text."""
     made: Any = None
     kept = stop = None
@@ -127,7 +127,7 @@ def payment_of(reservation: "Reservation") -> dict[str, Any] | None:
     return None if tip is None else {"ledger": tip.policy.ledger, "entry": reservation.seq}
 
 
-def check_input(mechanism: Any, data: Any) -> None:
+def check_input(mechanism: object, data: object) -> None:
     """A refusal of what a mechanism cannot take by its type or shape, before anything is paid, without the data."""
     problem = problem_with(mechanism, data)
     del data
@@ -135,7 +135,7 @@ def check_input(mechanism: Any, data: Any) -> None:
         raise problem
 
 
-def problem_with(mechanism: Any, data: Any) -> PrivetError | None:
+def problem_with(mechanism: object, data: object) -> PrivetError | None:
     """Why a mechanism cannot take these data, by their type or shape; None where it can.
 
     >>> from privet.mechanisms import Laplace
@@ -186,7 +186,7 @@ class Within:
         """Would the noise protect nobody?"""
         return self.source is not None and bool(getattr(self.source, "insecure", True))
 
-    def release(self, data: Any) -> Any:
+    def release(self, data: object) -> Any:
         """Go on with the release that was under way."""
         return self.run()
 

@@ -80,7 +80,7 @@ class Slice(Payer):
             for part, times in wanted.items():
                 self._left[part] -= times
 
-    def release(self, mechanism: Any, data: Any) -> "Release[Any]":
+    def release(self, mechanism: object, data: object) -> "Release[Any]":
         """Draw the whole of the slice with one mechanism, record it and return it."""
         try:
             ledger = self.run.ledger
@@ -115,7 +115,7 @@ class Slice(Payer):
         kept: Release[Any] = self.run.ledger._record(self._reservation(self.loss), made, text, raw, known=True)
         return kept
 
-    def pay_for(self, mechanism: Any, value: Any, run: Any, source: Any = None) -> "Release[Any]":
+    def pay_for(self, mechanism: Any, value: object, run: object, source: object = None) -> "Release[Any]":
         """The payment by `with slice:` for every release inside it."""
         try:
             if value is not STREAM:
@@ -271,7 +271,7 @@ def start_in(
     session: Session,
     slices: Slices,
     asked: Asked,
-    ledger: Any,
+    ledger: object,
     problem: PrivetError | None = None,
     unless_begun: PrivetError | None = None,
 ) -> Run:

@@ -56,7 +56,7 @@ class Mark(NamedTuple):
             raise LedgerTampered("the mark of a run cannot be read; the ledger was edited") from None
 
 
-def slices_of(losses: Any) -> Slices:
+def slices_of(losses: object) -> Slices:
     """The slices of a run: a list of losses as it is, a composition as its parts.
 
     >>> from privet.privacy import PureLoss, Repeated

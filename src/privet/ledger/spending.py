@@ -62,7 +62,7 @@ class Spending(Payer):
         analyst: str | None = None,
         purpose: str | None = None,
         key: str | None = None,
-        part: Any = None,
+        part: object = None,
         at: float | None = None,
         about: str | None = None,
     ) -> Reservation:
@@ -92,7 +92,7 @@ class Spending(Payer):
         analyst: str | None = None,
         purpose: str | None = None,
         key: str | None = None,
-        part: Any = None,
+        part: object = None,
         at: float | None = None,
         about: str | None = None,
     ) -> list[Reservation]:
@@ -111,13 +111,13 @@ class Spending(Payer):
     @door
     def release(
         self,
-        mechanism: Any,
-        data: Any = MISSING,
+        mechanism: object,
+        data: object = MISSING,
         *,
         analyst: str | None = None,
         purpose: str | None = None,
         key: str | None = None,
-        part: Any = None,
+        part: object = None,
         at: float | None = None,
         about: str | None = None,
         **promise: Unpack[Promise],
@@ -155,13 +155,13 @@ class Spending(Payer):
     @door
     def start(
         self,
-        losses: Any,
+        losses: object,
         *,
         at: float | None = None,
         key: str | None = None,
         analyst: str | None = None,
         purpose: str | None = None,
-        part: Any = None,
+        part: object = None,
         about: str | None = None,
     ) -> Run:
         """Pay once for a run: a public list of slices (their losses, or one composition, whose parts are the slices).
@@ -182,14 +182,14 @@ class Spending(Payer):
     def run_blocks(
         self,
         algorithm: "BlockAlgorithm[Any, Any]",
-        data: Any,
+        data: object,
         *,
         key: str,
         load: Load = None,
         save: Save = None,
         analyst: str | None = None,
         purpose: str | None = None,
-        part: Any = None,
+        part: object = None,
         at: float | None = None,
         about: str | None = None,
     ) -> "Release[Any]":
@@ -216,7 +216,7 @@ class Spending(Payer):
         finally:
             del algorithm, data
 
-    def _unit_for(self, promise: Any) -> Unit | None:
+    def _unit_for(self, promise: object) -> Unit | None:
         policy = self._look().policy if promise else None
         return None if policy is None else policy.unit
 
@@ -252,7 +252,7 @@ class Spending(Payer):
             return kept
         return replace(kept, value=unpack(loaded(self._store, kept.value, seq)))
 
-    def pay_for(self, mechanism: Any, value: Any, run: Any, source: Any = None) -> "Release[Any]":
+    def pay_for(self, mechanism: Any, value: object, run: object, source: object = None) -> "Release[Any]":
         """The payment by `with ledger:` for every release inside it: pay, draw, record. Parts of a whole are paid with
         it.
 

@@ -176,10 +176,10 @@ class AboveThreshold(Mechanism[Any, Any]):
         ).value
         return stream
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         admit_scores(value)
 
-    def _prepare(self, value: Any) -> Array:
+    def _prepare(self, value: object) -> Array:
         return self._rounded(as_scores(value))
 
     def _rounded(self, values: Array) -> Array:

@@ -67,7 +67,7 @@ class Algorithm(Mechanism[In, Out]):
         return None
 
     @final
-    def _draw(self, prepared: Any, runs: int, source: Source) -> Sequence[Out]:
+    def _draw(self, prepared: object, runs: int, source: Source) -> Sequence[Out]:
         secure = source is None or not bool(getattr(source, "insecure", True))
         made = []
         for _ in range(runs):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack, final
+from typing import Unpack, final
 
 from privet._numerics import Array
 from privet.mechanisms.error_bar import ErrorBar
@@ -91,7 +91,7 @@ class BoundedMean(RecordMechanism):
         """Replace: the exact quantile of the noise on the mean. Add/remove: None, since n is private."""
         return None if self.n is None else self._bar(float(self.n), confidence)
 
-    def _error_given(self, drawn: dict[str, float], prepared: Any) -> ErrorBar:
+    def _error_given(self, drawn: dict[str, float], prepared: object) -> ErrorBar:
         return self._bar_at(drawn, 0.95) if self.n is None else self._bar(float(self.n), 0.95)
 
     def _bar(self, number: float, confidence: float) -> ErrorBar:

@@ -136,7 +136,7 @@ class BoundedVariance(RecordMechanism):
         """None: the bar depends on the mean (and under add/remove on the count), which are private until released."""
         return None
 
-    def _error_given(self, drawn: dict[str, float], prepared: Any) -> ErrorBar:
+    def _error_given(self, drawn: dict[str, float], prepared: object) -> ErrorBar:
         """With m and v the true mean and variance in z: released v - v = L/count - (released m - m)^2, where L is a sum of
         the noises whose weights m and v decide. Every (m, v) that this does not contradict is within the bar; each round
         knows better where they can be. See the proof note."""

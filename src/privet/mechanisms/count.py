@@ -44,7 +44,7 @@ class Count(CountingMechanism):
 
     name = "count"
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         if is_number(value) or isinstance(value, range):
             raise InvalidData(_CONDITION)
         admit_column(value)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack, final
+from typing import Unpack, final
 
 import numpy as np
 
@@ -87,16 +87,16 @@ class DiscreteGaussian(IntegerMechanism):
     def loss(self) -> PrivacyLoss:
         return _price(self.scale, self.sensitivity, self.dimension)
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         super()._admit(value)
         self._check_size(value)
 
-    def _prepare(self, value: Any) -> int | Array:
+    def _prepare(self, value: object) -> int | Array:
         prepared = super()._prepare(value)
         self._check_size(prepared)  # what has no length, an iterator, has one now
         return prepared
 
-    def _check_size(self, value: Any) -> None:
+    def _check_size(self, value: object) -> None:
         size = size_of(value)
         if size is not None and size != self.dimension:
             raise InvalidData(

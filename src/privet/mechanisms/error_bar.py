@@ -69,7 +69,7 @@ class ErrorBar(Shown):
         for name, other in (("below", self.radius), ("bias", self.radius), ("bias_below", self.bias)):
             _fits(name, getattr(self, name), other)
 
-    def interval(self, value: Any, *, bias: bool = True) -> tuple[Any, Any]:
+    def interval(self, value: object, *, bias: bool = True) -> tuple[Any, Any]:
         """The interval around a released value (number or array; of several named values, or of an object with such an
         attribute, around the one in `of`). With one bar for each column, two mappings with the ends of the columns that
         have one.
@@ -120,7 +120,7 @@ class ErrorBar(Shown):
             return down, up
         return down + (more if of(self.bias_below) is None else of(self.bias_below)), up + more
 
-    def scaled(self, factor: float, *, more: Any = 0.0) -> "ErrorBar":
+    def scaled(self, factor: float, *, more: object = 0.0) -> "ErrorBar":
         """The bar of `factor` times the value, rounded outwards; `more` (what a product was rounded by) widens it.
 
         >>> print(ErrorBar(2.0, 0.95, below=1.0).scaled(-3.0))
@@ -133,7 +133,7 @@ class ErrorBar(Shown):
         ends = [(down, low - down), (up, high - up)]
         (below, bias_below), (above, bias) = ends if factor >= 0 else reversed(ends)
 
-        def wide(extent: Any) -> Any:
+        def wide(extent: object) -> Any:
             return np.nextafter(np.abs(factor) * extent, np.inf) * (1.0 + 2.0**-50) + more
 
         biased = bool(np.any(bias) or np.any(bias_below))
@@ -247,7 +247,7 @@ def _column(value: Any, name: str) -> Any:
         raise InvalidParameter(f"the error bar is about {name!r}, which this value does not have") from None
 
 
-def _plain(item: Any) -> Any:
+def _plain(item: object) -> Any:
     if isinstance(item, Mapping):
         return {"columns": [[name, _plain(each)] for name, each in item.items()]}  # in their order, whoever sorts keys
     if isinstance(item, np.ndarray):
@@ -255,7 +255,7 @@ def _plain(item: Any) -> Any:
     return item
 
 
-def _read(item: Any) -> Any:
+def _read(item: object) -> Any:
     if isinstance(item, dict) and "columns" in item:
         return {name: _read(each) for name, each in item["columns"]}
     if isinstance(item, dict):
@@ -263,13 +263,13 @@ def _read(item: Any) -> Any:
     return item
 
 
-def _hashable(item: Any) -> Any:
+def _hashable(item: object) -> Any:
     if isinstance(item, Mapping):
         return tuple((name, _hashable(each)) for name, each in item.items())
     return (item.shape, item.tobytes()) if isinstance(item, np.ndarray) else item
 
 
-def _span(extent: Any) -> str:
+def _span(extent: object) -> str:
     """A distance, or the smallest and the largest one of many."""
     if not isinstance(extent, np.ndarray):
         return f"{extent:.4g}"

@@ -49,7 +49,7 @@ class Exponential(SelectionMechanism):
     def _choose(self, scores: Array, runs: int, source: Source) -> Any:
         return noise.choice_exp(scores, scale=Fraction(self.scale), size=runs, source=source)
 
-    def exact_probabilities(self, scores: Any) -> Array:
+    def exact_probabilities(self, scores: object) -> Array:
         """The law of the choice: for tests and audits, not releasable."""
         values = self._prepare(scores).astype(float)
         weights = np.exp((values - values.max()) / self.scale)

@@ -22,7 +22,7 @@ class Form(ABC):
     """
 
     @abstractmethod
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Has this value the form?"""
 
     def refusal(self) -> str | None:
@@ -38,7 +38,7 @@ class Numbers(Form):
     True
     """
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         if isinstance(value, np.ndarray):
             return value.dtype.kind in "biuf"
         return isinstance(value, bool | int | float)
@@ -52,7 +52,7 @@ class Texts(Form):
     True
     """
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         if isinstance(value, np.ndarray):
             return value.dtype.kind == "U" or all(x is None or isinstance(x, str) for x in value.flat)
         return isinstance(value, str)
@@ -66,7 +66,7 @@ class Dates(Form):
     True
     """
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         return isinstance(value, np.ndarray) and value.dtype.kind in "mM"
 
 
@@ -83,7 +83,7 @@ class OneOf(Form):
     def __post_init__(self) -> None:
         set_frozen(self, values=tuple(self.values))
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         return any(value is each or (type(value) is type(each) and _same(value, each)) for each in self.values)
 
     def refusal(self) -> str | None:
@@ -111,7 +111,7 @@ class ListOf(Form):
 
     of: Form
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         return isinstance(value, list | tuple) and all(map(self.of.holds, value))
 
     def refusal(self) -> str | None:
@@ -128,7 +128,7 @@ class Maybe(Form):
 
     of: Form
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         return value is None or self.of.holds(value)
 
     def refusal(self) -> str | None:
@@ -145,7 +145,7 @@ class Record(Form):
 
     of: Mapping[Any, Form]
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         return (
             isinstance(value, dict)
             and value.keys() == self.of.keys()
@@ -166,7 +166,7 @@ class Columns(Form):
     True
     """
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
             return False
         columns = list(value.values())
@@ -186,7 +186,7 @@ class Kept(Form):
 
     name: str
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         return self.name in storable_kinds() and type(value) is storable_kinds()[self.name]
 
     def refusal(self) -> str | None:
@@ -203,7 +203,7 @@ class Unstorable(Form):
 
     why: str
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         return True
 
     def refusal(self) -> str | None:
@@ -218,5 +218,5 @@ class Anything(Form):
     True
     """
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         return True

@@ -9,7 +9,7 @@ from privet.errors import InvalidParameter, MissingExtra
 from privet.mechanisms.stored import arrays_of
 
 
-def columns_of(value: Any) -> dict[str, Any]:
+def columns_of(value: object) -> dict[str, Any]:
     """A value as columns of one length: what its `columns()` says where it has such a method, a mapping of arrays as it is,
     an array or a number as the column `value`, a matrix as columns 0, 1, ...
 
@@ -34,7 +34,7 @@ def columns_of(value: Any) -> dict[str, Any]:
     return columns
 
 
-def _column(value: Any) -> Any:
+def _column(value: object) -> Any:
     if not isinstance(value, list | tuple):
         value = [value]
     array = np.array(value) if all(isinstance(x, bool | int | float) for x in value) else None
@@ -54,7 +54,7 @@ def _library(name: str) -> Any:
         raise MissingExtra(f"this needs {name}; run: pip install {name}") from None
 
 
-def to_arrow(value: Any) -> Any:
+def to_arrow(value: object) -> Any:
     """An Arrow table of a value.
 
     >>> to_arrow({"n": np.ma.MaskedArray([3, 4], mask=[False, True])}).to_pydict()
@@ -71,7 +71,7 @@ def to_arrow(value: Any) -> Any:
     return arrow.table(made)
 
 
-def to_pandas(value: Any) -> Any:
+def to_pandas(value: object) -> Any:
     """A pandas data frame of a value. Whole numbers with missing values keep being whole numbers.
 
     >>> to_pandas({"n": np.ma.MaskedArray([3, 4], mask=[False, True])})["n"].isna().tolist()
@@ -89,7 +89,7 @@ def to_pandas(value: Any) -> Any:
     return pandas.DataFrame(made)
 
 
-def to_polars(value: Any) -> Any:
+def to_polars(value: object) -> Any:
     """A Polars data frame of a value.
 
     >>> to_polars({"n": np.array([3, 4])}).shape

@@ -109,7 +109,7 @@ class Histogram(PricedByNoise, Mechanism[Any, dict[Any, int]]):  # type: ignore[
         spans = [f"[{_text(a)}, {_text(b)})" for a, b in pairwise(self.edges)]
         return (*spans[:-1], spans[-1][:-1] + "]")
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         if self.edges is not None:
             admit_records(value)
             return
@@ -131,7 +131,7 @@ class Histogram(PricedByNoise, Mechanism[Any, dict[Any, int]]):  # type: ignore[
             if all(isinstance(label, str) for label in self.labels):
                 raise InvalidData(_NO_TEXT)
 
-    def _prepare(self, value: Any) -> Array:
+    def _prepare(self, value: object) -> Array:
         if self.edges is not None:
             records = as_records(value)
             edges = np.array(self.edges)
@@ -168,7 +168,7 @@ class Histogram(PricedByNoise, Mechanism[Any, dict[Any, int]]):  # type: ignore[
         yield Example(people, [1], [1, 2, 2, 2], Guarantee(rho=0.05))
 
 
-def _public_edges(edges: Any) -> tuple[float, ...]:
+def _public_edges(edges: object) -> tuple[float, ...]:
     if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
         raise InvalidParameter("edges must be a list of public numbers, never read from the data")
     ends = tuple(finite("edges", moment(end)) for end in edges)

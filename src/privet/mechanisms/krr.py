@@ -94,7 +94,7 @@ class KRR(ResponseMechanism):
     def form(self) -> Form:
         return Numbers() if self.labels is None else Texts()
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         if self.labels is None:
             if isinstance(value, str) or (is_typed(value) and column_kind(value) in ("text", "object")):
                 raise InvalidData(_LABELS)
@@ -102,7 +102,7 @@ class KRR(ResponseMechanism):
         elif not isinstance(value, str):
             admit_texts(value)
 
-    def _prepare(self, value: Any) -> Array:
+    def _prepare(self, value: object) -> Array:
         if self.labels is None:
             return super()._prepare(value)
         codes = places([value] if isinstance(value, str) else value, self.labels, other=0)
@@ -118,7 +118,7 @@ class KRR(ResponseMechanism):
             del told["labels"]
         return told
 
-    def estimate(self, reports: Any, *, confidence: float = 0.95) -> Estimate:
+    def estimate(self, reports: object, *, confidence: float = 0.95) -> Estimate:
         """The shares of all k values, from reports (post-processing; single shares may be negative, their sum is 1)."""
         shares, error, variance = self._shares(reports, confidence)
         return Estimate(shares, error, variance=variance, labels=self.labels)
@@ -131,7 +131,7 @@ class KRR(ResponseMechanism):
         yield Example(cls.for_budget(k=3, rho=0.2), np.array([0, 2]), np.array([0, 1]), Guarantee(rho=0.2))
 
 
-def _size(k: Any) -> int:
+def _size(k: object) -> int:
     if isinstance(k, list | tuple | set | dict | np.ndarray):
         raise InvalidParameter("k is the number of values; the values themselves are given as labels=")
     return count("k", k, 2)

@@ -80,7 +80,7 @@ def _price_of(price: Callable[[Any], PrivacyLoss]) -> Callable[[Any], PrivacyLos
     """The same price, held to be one: whatever an author returns by mistake would be stamped on releases."""
 
     @wraps(price)
-    def checked(mechanism: Any) -> PrivacyLoss:
+    def checked(mechanism: object) -> PrivacyLoss:
         loss = price(mechanism)
         if not isinstance(loss, PrivacyLoss):
             raise InvalidParameter(
@@ -125,7 +125,7 @@ class Mechanism(ABC, Generic[In, Out]):
         if "unit" in given:
             a_unit(given["unit"])
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
         if "for_budget" in vars(cls):
             made = door(spelt_out(vars(cls)["for_budget"].__func__))
@@ -205,7 +205,7 @@ class Mechanism(ABC, Generic[In, Out]):
         return self._draw(self._read(self._prepare, value, shown=True), count("runs", runs, 1), source)
 
     @final
-    def _pass(self, value: Any, run: Callable[[], Release[Any]], source: Source = None) -> Release[Any]:
+    def _pass(self, value: object, run: Callable[[], Release[Any]], source: Source = None) -> Release[Any]:
         """The one door: every public release, and every stream that is opened, goes through here."""
         try:
             return pay(self, value, run, source)
@@ -242,7 +242,7 @@ class Mechanism(ABC, Generic[In, Out]):
         raise InvalidData(_UNREADABLE)  # after the handler: an error that is raised in it would keep the other one
 
     @final
-    def _made(self, value: Any, error: ErrorBar | None, source: Source, notes: tuple[str, ...] = ()) -> Release[Any]:
+    def _made(self, value: object, error: ErrorBar | None, source: Source, notes: tuple[str, ...] = ()) -> Release[Any]:
         insecure = _is_insecure(source)
         if insecure:
             note_insecure()
@@ -325,7 +325,7 @@ def registered_mechanisms() -> "dict[str, type[Mechanism[Any, Any]]]":
     return dict(sorted(_REGISTRY.items()))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """JSON for a parameter, with nothing lost: fractions and floats as text."""
     if isinstance(value, Mechanism | Unit):
         return value.to_dict()

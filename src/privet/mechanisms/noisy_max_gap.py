@@ -89,7 +89,7 @@ class NoisyMaxGap(SelectionMechanism):
         if number is not None and number < 2:
             raise InvalidData("a gap needs at least two candidates, with a score each")
 
-    def _prepare(self, value: Any) -> Array:
+    def _prepare(self, value: object) -> Array:
         return np.clip(whole_steps(super()._prepare(value), self._grid), -_FARTHEST, _FARTHEST)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> list[dict[str, Any]]:

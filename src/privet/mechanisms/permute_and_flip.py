@@ -49,7 +49,7 @@ class PermuteAndFlip(SelectionMechanism):
             [noise.argmax_exponential(scores, scale=scale, source=source) for _ in range(runs)], dtype=np.int64
         )
 
-    def exact_probabilities(self, scores: Any) -> Array:
+    def exact_probabilities(self, scores: object) -> Array:
         """The law of the choice, p_r times the integral over [0, 1] of prod_{i != r} (1 - p_i s): for tests and audits,
         not releasable. Gauss-Legendre nodes integrate these polynomials exactly.
         """

@@ -44,7 +44,7 @@ class StableQuery(ABC):
 
     unit: Unit
 
-    def admit(self, data: Any) -> None:  # noqa: B027  (a query may accept everything)
+    def admit(self, data: object) -> None:  # noqa: B027  (a query may accept everything)
         """Raise `InvalidData` for data of the wrong type, dtype or shape; values must not matter."""
 
     def notes(self) -> tuple[str, ...]:
@@ -52,11 +52,11 @@ class StableQuery(ABC):
         return ()
 
     @abstractmethod
-    def exact_value(self, data: Any) -> Fraction:
+    def exact_value(self, data: object) -> Fraction:
         """The function itself: not releasable."""
 
     @abstractmethod
-    def exact_distance(self, data: Any, proposal: Fraction) -> int:
+    def exact_distance(self, data: object, proposal: Fraction) -> int:
         """Steps to the nearest data set with local sensitivity above the proposal: not releasable."""
 
 
@@ -91,18 +91,18 @@ class StableMedian(StableQuery):
                 "person, or take Unit('add_remove')"
             )
 
-    def admit(self, data: Any) -> None:
+    def admit(self, data: object) -> None:
         admit_records(data)
 
     def notes(self) -> tuple[str, ...]:
         return (missing_note(self.missing),)
 
-    def exact_value(self, data: Any) -> Fraction:
+    def exact_value(self, data: object) -> Fraction:
         padded = self._padded(data)
         low, high = map(Fraction, self.bounds)
         return low + (high - low) * Fraction(int(padded[(len(padded) - 1) // 2]), 2**FINE)
 
-    def exact_distance(self, data: Any, proposal: Fraction) -> int:
+    def exact_distance(self, data: object, proposal: Fraction) -> int:
         # A person is up to max_rows edits: each must move the median by at most its share of the proposal.
         low, high = map(Fraction, self.bounds)
         steps = math.floor(proposal / self.max_rows / (high - low) * 2**FINE)
@@ -112,7 +112,7 @@ class StableMedian(StableQuery):
         edits = _replacements(padded, steps) if self.unit.relation == "replace" else _edits(padded, steps)
         return edits // self.max_rows
 
-    def _padded(self, data: Any) -> Array:
+    def _padded(self, data: object) -> Array:
         assert self.missing is not None
         inner = np.sort(in_steps(clean_records(data, self.bounds, self.missing), self.bounds))
         return np.concatenate(([0], inner, [2**FINE]))
@@ -191,13 +191,13 @@ class ProposeTestRelease(Mechanism[Any, float]):
         both = Fraction(self.test.loss.pure()) + Fraction(self.noise.loss.pure())
         return ApproxLoss(up(both), self.delta, unit=self.query.unit)
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         self.query.admit(value)
 
     def _notes(self, drawn: float) -> tuple[str, ...]:
         return self.query.notes()
 
-    def _prepare(self, value: Any) -> tuple[int, Fraction]:
+    def _prepare(self, value: object) -> tuple[int, Fraction]:
         distance = self.query.exact_distance(value, self.proposal)
         if isinstance(distance, bool) or not isinstance(distance, int):
             raise InvalidData("a query's distance must be an integer")
@@ -224,7 +224,7 @@ class ProposeTestRelease(Mechanism[Any, float]):
         bar = self.noise.error(confidence)
         return ErrorBar(bar.radius, confidence, "the value, unless it is refused", bar.expected)
 
-    def _error_given(self, drawn: float, prepared: Any) -> ErrorBar | None:
+    def _error_given(self, drawn: float, prepared: object) -> ErrorBar | None:
         return None if math.isnan(drawn) else self.noise.error()
 
     @classmethod

@@ -148,13 +148,13 @@ class Quantile(Mechanism[Any, float]):
         public = super().to_dict()
         return public if self.max_rows > 1 else {name: value for name, value in public.items() if name != "max_rows"}
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         admit_records(value)
 
     def _notes(self, drawn: float) -> tuple[str, ...]:
         return (missing_note(self.missing),)
 
-    def _prepare(self, value: Any) -> Array:
+    def _prepare(self, value: object) -> Array:
         assert self.missing is not None  # `__post_init__` fills it in
         low = self.bounds[0]
         # Each record is mapped by itself, so rounding here cannot touch the sensitivity.
@@ -227,7 +227,7 @@ class Quantile(Mechanism[Any, float]):
         starts, counts, gaps = (np.concatenate(column).astype(np.int64) for column in zip(*parts, strict=True))
         return Pieces(starts, counts, gaps, low, high)
 
-    def exact_probabilities(self, records: Any) -> Array:
+    def exact_probabilities(self, records: object) -> Array:
         """The law of the answer over all grid points: for tests and audits on small grids, not releasable."""
         ranked, grid = self._prepare(records), np.arange(self.points)
         gaps = self._gap(
@@ -253,7 +253,7 @@ class Quantile(Mechanism[Any, float]):
         yield Example(people, [0.0, 2.0, 2.0], [0.0, 2.0, 2.0, 8.0, 8.0, 8.0], Guarantee(2.0))
 
 
-def _one_q(q: Any) -> float:
+def _one_q(q: object) -> float:
     if isinstance(q, list | tuple | np.ndarray):
         raise InvalidParameter(
             "q is one number, 0.5 for the median: for several quantiles release one Quantile each, or ask a table for "
@@ -262,7 +262,7 @@ def _one_q(q: Any) -> float:
     return open_fraction("q", q)
 
 
-def _interval(bounds: Any) -> tuple[float, float]:
+def _interval(bounds: object) -> tuple[float, float]:
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise InvalidParameter("bounds must be a pair (low, high) of public numbers")
     low, high = (finite(f"bounds[{i}]", moment(bounds[i])) for i in (0, 1))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack, final
+from typing import Unpack, final
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class RandomizedResponse(ResponseMechanism):
     def loss(self) -> RandomizedResponseLoss:
         return RandomizedResponseLoss(epsilon_of_truth(self.truth, 2), unit=self.unit)
 
-    def estimate(self, reports: Any, *, confidence: float = 0.95) -> Estimate:
+    def estimate(self, reports: object, *, confidence: float = 0.95) -> Estimate:
         """The share of people whose true answer is yes, from reports (post-processing; may lie outside [0, 1])."""
         shares, error, variance = self._shares(reports, confidence)
         return Estimate(float(shares[1]), error, variance=float(variance[1]))

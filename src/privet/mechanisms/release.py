@@ -111,7 +111,7 @@ class Release(Amount, Generic[Out]):
         raw = packed(self.value)
         return self._text({"outside": Outside.of(self.value, raw)._asdict()}), raw
 
-    def _text(self, value: Any) -> str:
+    def _text(self, value: object) -> str:
         document = {
             "privet_release": _VERSION,
             "value": value,
@@ -160,7 +160,7 @@ class Release(Amount, Generic[Out]):
         """The value as an Arrow table, as `to_pandas`."""
         return to_arrow(self.value)
 
-    def __getitem__(self, name: Any) -> Any:
+    def __getitem__(self, name: object) -> Any:
         """An entry or a column of the value, as `release.value[name]`."""
         if is_number(self.value) or isinstance(self.value, str | bytes) or not hasattr(self.value, "__getitem__"):
             raise InvalidCall(f"this release is one {type(self.value).__name__}: take release.value")
@@ -178,7 +178,7 @@ class Release(Amount, Generic[Out]):
             f"this release is of type {type(self.value).__name__} and no number: take release.value{named}"
         )
 
-    def _with(self, other: object, result: Any) -> Any:
+    def _with(self, other: object, result: object) -> Any:
         found = super()._with(other, result)
         return found.item() if isinstance(found, np.generic) else found
 
@@ -305,7 +305,7 @@ class Release(Amount, Generic[Out]):
         return facts(f"Release ({self.mechanism})" if self.mechanism else "Release", pairs)
 
 
-def _shown(value: Any, bar: ErrorBar | None) -> str:
+def _shown(value: object, bar: ErrorBar | None) -> str:
     """A value as people read it: the digits of a float that lie far below its bar are noise."""
     if (
         isinstance(value, float)
@@ -337,7 +337,7 @@ def _form_of(loss: PrivacyLoss) -> Any:
     return json.loads(to_json(loss))
 
 
-def _value(document: Any, load: Callable[[Outside], bytes] | None) -> Any:
+def _value(document: object, load: Callable[[Outside], bytes] | None) -> Any:
     if not isinstance(document, dict) or "outside" not in document:
         return read(document)
     named = document["outside"]

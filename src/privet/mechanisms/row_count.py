@@ -43,7 +43,7 @@ class RowCount(CountingMechanism):
                 "the number of records is public unless records are added or removed: use it as it is"
             )
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         text = isinstance(value, str | bytes | bytearray | Mapping | Set)
         rows = isinstance(value, Iterable) or hasattr(value, "__len__") or hasattr(value, "num_rows")
         single = is_number(value) or (isinstance(value, np.ndarray) and value.ndim == 0)

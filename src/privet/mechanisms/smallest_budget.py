@@ -16,7 +16,7 @@ _LEAST = 1e-9
 
 @door
 def smallest_budget(
-    make: Callable[[float], Mechanism[Any, Any]], *, within: float, confidence: float = 0.95, **options: Any
+    make: Callable[[float], Mechanism[Any, Any]], *, within: float, confidence: float = 0.95, **options: object
 ) -> float:
     """The smallest budget at which the error bar of `make(budget)` is at most `within`, to one part in a million.
 

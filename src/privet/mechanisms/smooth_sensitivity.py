@@ -115,13 +115,13 @@ class SmoothMedian(Mechanism[Any, float]):
             return PureLoss(self.epsilon, unit=self.unit)
         return ApproxLoss(self.epsilon, self.delta, unit=self.unit)
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         admit_records(value)
 
     def _notes(self, drawn: float) -> tuple[str, ...]:
         return (missing_note(self.missing),)
 
-    def _prepare(self, value: Any) -> tuple[int, float]:
+    def _prepare(self, value: object) -> tuple[int, float]:
         assert self.missing is not None
         steps = np.sort(in_steps(clean_records(value, self.bounds, self.missing), self.bounds))
         padded = np.concatenate(([0], steps, [2**FINE]))

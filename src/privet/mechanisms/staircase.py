@@ -80,7 +80,7 @@ class Staircase(AdditiveMechanism):
         b = math.exp(-min(float(self._epsilon), LARGEST_EXPONENT))
         return b, self.gamma / (self.gamma + (1.0 - self.gamma) * b)
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         super()._admit(value)
         if not is_number(value) and (not is_typed(value) or dimensions(value) != 0):
             raise InvalidData(

@@ -94,7 +94,7 @@ def storable_kinds() -> dict[str, type]:
     return {name: kind.type for name, kind in sorted(_KINDS.items())}
 
 
-def written(value: Any, put: Put | None = None) -> Any:
+def written(value: object, put: Put | None = None) -> Any:
     """The JSON document of a value; `put` keeps the bytes of arrays, inline as base64 by default.
 
     >>> written({"day": date(2024, 5, 1), "n": 3})
@@ -161,7 +161,7 @@ def _name(dtype: Any) -> str:
     return str(dtype.name if dtype.kind not in "mM" else np.dtype(dtype).newbyteorder("=").name)
 
 
-def _raw(array: Any) -> Any:
+def _raw(array: object) -> Any:
     """The bytes of an array, least significant first."""
     plain = np.ascontiguousarray(array)
     return plain.astype(plain.dtype.newbyteorder("<"), copy=False).reshape(-1).view(np.uint8).data
@@ -175,7 +175,7 @@ def _outline(ref: Any) -> Any:
     return base64.b64decode(ref, validate=True)
 
 
-def read(document: Any, get: Get | None = None) -> Any:
+def read(document: object, get: Get | None = None) -> Any:
     """The value of a document that `written` made; anything else is a `SerialisationError`.
 
     >>> read(written({"day": date(2024, 5, 1), "n": 3}))
@@ -189,7 +189,7 @@ def read(document: Any, get: Get | None = None) -> Any:
         raise SerialisationError("this is not a value that privet has stored") from None
 
 
-def _read(value: Any, get: Get) -> Any:
+def _read(value: object, get: Get) -> Any:
     if not isinstance(value, dict):
         return value
     for names, reader in _READERS:
@@ -255,7 +255,7 @@ _READERS: list[tuple[set[str], Callable[[dict[str, Any], Get], Any]]] = [
 ]
 
 
-def arrays_of(value: Any) -> dict[str, Any] | None:
+def arrays_of(value: object) -> dict[str, Any] | None:
     """A mapping, or what a registered kind is stored as; None for anything else.
 
     >>> arrays_of({"n": 3}), arrays_of(3)
@@ -266,7 +266,7 @@ def arrays_of(value: Any) -> dict[str, Any] | None:
     return dict(value) if isinstance(value, dict) else None
 
 
-def size_of(value: Any) -> int:
+def size_of(value: object) -> int:
     """About how many bytes a value has, without writing it.
 
     >>> size_of(np.zeros(1000))
@@ -285,7 +285,7 @@ def size_of(value: Any) -> int:
     return 8
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """The kind of a value, in a few public words.
 
     >>> kind_of(np.zeros((2, 3), dtype=np.float32)), kind_of({"a": 1})
@@ -298,7 +298,7 @@ def kind_of(value: Any) -> str:
     return f"mapping of {len(value)}" if isinstance(value, dict) else type(value).__name__
 
 
-def packed(value: Any) -> bytes:
+def packed(value: object) -> bytes:
     """A value as bytes: a JSON document, then the bytes of its arrays where the document says.
 
     >>> unpack(packed(np.arange(3))).tolist()
@@ -352,7 +352,7 @@ class Outside(NamedTuple):
     sha256: str
 
     @staticmethod
-    def of(value: Any, raw: bytes) -> "Outside":
+    def of(value: object, raw: bytes) -> "Outside":
         """The mark that stands for these bytes."""
         return Outside(kind_of(value), len(raw), hashlib.sha256(raw).hexdigest())
 

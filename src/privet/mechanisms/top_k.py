@@ -126,7 +126,7 @@ class TopK(SelectionMechanism):
     def _shortfall(self, total: int, optimal: int, beta: float) -> float:
         return super()._shortfall(total, 1, beta / self.k)  # each round may miss with probability beta/k
 
-    def exact_probability(self, scores: Any, choices: Any) -> float:
+    def exact_probability(self, scores: object, choices: Any) -> float:
         """Probability of this sequence of indices: for tests and audits, not releasable."""
         values = self._prepare(scores).astype(float)
         weights = np.exp((values - values.max()) / self.scale)

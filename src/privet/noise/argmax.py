@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 End = Fraction | None  # None: not bounded on this side, so far
 
 
-def argmax_gumbel(scores: Any, *, scale: int | float | Fraction, source: Source | None = None) -> int:
+def argmax_gumbel(scores: object, *, scale: int | float | Fraction, source: Source | None = None) -> int:
     """The index of the largest score + Gumbel noise of this scale.
 
     **Guarantee:** exact law, that is Pr[i] proportional to exp(scores[i] / scale); ties do not happen.
@@ -34,7 +34,7 @@ def argmax_gumbel(scores: Any, *, scale: int | float | Fraction, source: Source 
     return _argmax(_Gumbel, scores, scale, source)
 
 
-def argmax_exponential(scores: Any, *, scale: int | float | Fraction, source: Source | None = None) -> int:
+def argmax_exponential(scores: object, *, scale: int | float | Fraction, source: Source | None = None) -> int:
     """The index of the largest score + exponential noise of this mean: the law of permute-and-flip.
 
     **Guarantee:** exact law; ties do not happen. **Reference:** Ding et al. 2021; proof note noise/argmax.
@@ -45,7 +45,7 @@ def argmax_exponential(scores: Any, *, scale: int | float | Fraction, source: So
     return _argmax(_Exponential, scores, scale, source)
 
 
-def argmax_laplace(scores: Any, *, scale: int | float | Fraction, source: Source | None = None) -> int:
+def argmax_laplace(scores: object, *, scale: int | float | Fraction, source: Source | None = None) -> int:
     """The index of the largest score + Laplace noise of this scale.
 
     **Guarantee:** exact law; ties do not happen. **Reference:** Dwork & Roth 2014, section 3.3; proof note noise/argmax.
@@ -56,7 +56,7 @@ def argmax_laplace(scores: Any, *, scale: int | float | Fraction, source: Source
     return _argmax(_Laplace, scores, scale, source)
 
 
-def argmax_gaussian(scores: Any, *, scale: int | float | Fraction, source: Source | None = None) -> int:
+def argmax_gaussian(scores: object, *, scale: int | float | Fraction, source: Source | None = None) -> int:
     """The index of the largest score + normal noise of this standard deviation.
 
     **Guarantee:** exact law; ties do not happen. **Reference:** Papernot et al. 2018; proof note noise/argmax.
@@ -177,7 +177,7 @@ def _log(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     return Fraction(scale_lo - hi, 1 << bits), Fraction(scale_hi - lo, 1 << bits)
 
 
-def _argmax(law: type[_Noise], scores: Any, scale: int | float | Fraction, source: Source | None) -> int:
+def _argmax(law: type[_Noise], scores: object, scale: int | float | Fraction, source: Source | None) -> int:
     values = scores_of("scores", scores)
     if np.any(np.asarray(values == -np.inf)):
         raise InvalidData("scores must be finite")

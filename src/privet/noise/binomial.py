@@ -23,7 +23,7 @@ _WORDS = 2**16
 _HALF = Fraction(1, 2)
 
 
-def binomial(*, n: Any, p: int | float | Fraction, source: Source | None = None) -> Draws:
+def binomial(*, n: object, p: int | float | Fraction, source: Source | None = None) -> Draws:
     """The number of heads among n coins that show heads with probability p; for an array, one number for each n.
 
     The sum of n coins is a sum of independent sums over 2^i coins, one for each binary digit of n, and each of those is

@@ -1,14 +1,12 @@
 """One index with probability proportional to exp(log weight)."""
 
-from typing import Any
-
 from privet.noise.choice_exp import choice_exp
 from privet.noise.draw import Draws
 from privet.noise.entropy import Source
 from privet.noise.parameters import Size
 
 
-def choice_log(log_weights: Any, *, size: Size = None, source: Source | None = None) -> Draws:
+def choice_log(log_weights: object, *, size: Size = None, source: Source | None = None) -> Draws:
     """An index i with probability exp(log_weights[i]) / sum_j exp(log_weights[j]); -inf is never chosen.
 
     **Guarantee:** exact law, each double taken as the rational it is. The same law as `argmax_gumbel` of the weights.

@@ -22,10 +22,10 @@ _MOST = 2**62
 
 
 def choice_exp(
-    scores: Any,
+    scores: object,
     *,
     scale: int | float | Fraction,
-    counts: Any = None,
+    counts: object = None,
     size: Size = None,
     source: Source | None = None,
 ) -> Draws:
@@ -103,7 +103,7 @@ class _Proposal:
         return u.below(real)
 
 
-def _whole_counts(counts: Any, length: int) -> NDArray[np.int64] | None:
+def _whole_counts(counts: object, length: int) -> NDArray[np.int64] | None:
     if counts is None:
         return None
     array = np.asarray(counts)

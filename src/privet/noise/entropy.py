@@ -9,7 +9,7 @@ import itertools
 import os
 import struct
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NoReturn, final
+from typing import ClassVar, NoReturn, final
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
@@ -226,7 +226,7 @@ class Seeded(Source):
 _SECURE = Secure()
 
 
-def current(source: Any = None) -> Source:
+def current(source: object = None) -> Source:
     """The source that a draw uses: the one that is given, else the secure one.
 
     >>> current().insecure

@@ -89,7 +89,7 @@ class Grid:
         top, bottom = exact("x", x).as_integer_ratio()
         return Fraction(top, bottom << self.exponent) if self.exponent > 0 else Fraction(top << -self.exponent, bottom)
 
-    def to_grid(self, x: Any) -> Any:
+    def to_grid(self, x: object) -> Any:
         """The nearest step, half a step up: floor(x / step + 1/2); an int, or an int64 array for an array.
 
         >>> Grid(0).to_grid(np.array([0.5, 1.5, -0.5])).tolist()
@@ -97,7 +97,7 @@ class Grid:
         """
         return self._steps(x, _round, half_up)
 
-    def truncate(self, x: Any) -> Any:
+    def truncate(self, x: object) -> Any:
         """The next step toward zero, which never lengthens a vector.
 
         >>> Grid(0).truncate(np.array([0.9, -1.9])).tolist()
@@ -121,7 +121,7 @@ class Grid:
         """
         return math.floor(exact("x", x) / self.step)
 
-    def from_grid(self, k: Any) -> Any:
+    def from_grid(self, k: object) -> Any:
         """Steps as doubles; exact below 2^53 steps, one rounding beyond.
 
         >>> Grid(-1).from_grid(np.array([3, -1])).tolist()
@@ -177,7 +177,7 @@ class Grid:
         """
         return half_up(np.ldexp(x, -self.exponent))
 
-    def _steps(self, x: Any, one: Callable[[Fraction], int], many: Callable[[Array], Array]) -> Any:
+    def _steps(self, x: object, one: Callable[[Fraction], int], many: Callable[[Array], Array]) -> Any:
         if isinstance(x, np.ndarray):
             return _many_steps(x, self.exponent, one, many)
         number = as_rational(x)

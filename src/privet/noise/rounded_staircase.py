@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +100,7 @@ class _Steps:
         """Where V begins and how long its interval is: (outer, inner) for each."""
         return (self.gamma, Fraction(0)), (1 - self.gamma, self.gamma)
 
-    def _exact(self, u: Refined, whole: int, minus: Any, outer: Any, rest: Fraction) -> int:
+    def _exact(self, u: Refined, whole: int, minus: object, outer: object, rest: Fraction) -> int:
         """floor(rest +- width (whole + start + length U) + 1/2): U is refined until both of its ends agree."""
         start, length = (ends[0] if outer else ends[1] for ends in self._places)
         sign = -1 if minus else 1

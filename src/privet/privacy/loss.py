@@ -256,7 +256,7 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
             raise MixedUnits(f"{type(self).__name__} speaks about {unit.describe()}, not {self.unit.describe()}")
         return unit
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
         if "__repr__" not in vars(cls):  # before `dataclass` writes one that spells out every unit
             cls.__repr__ = PrivacyLoss.__repr__  # type: ignore[method-assign]

@@ -261,7 +261,7 @@ def std(column: object, *, where: object = None) -> Aggregate | AggregateOf:
 
 @spelt(sql=("QUANTILE", "PERCENTILE"))
 @door
-def quantile(column: object, q: Any, *, where: object = None) -> Aggregate | AggregateOf:
+def quantile(column: object, q: object, *, where: object = None) -> Aggregate | AggregateOf:
     """One quantile of a column in every group. For several of one column, `table.quantiles` costs less.
 
     It has no interval: how far off it is depends on how dense the values lie there, of which nothing is released.

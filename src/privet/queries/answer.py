@@ -128,7 +128,7 @@ class Answer:
         return f"{value} [{_told(self.lower[name][i])}, {_told(self.upper[name][i])}]"
 
 
-def _told(value: Any) -> str:
+def _told(value: object) -> str:
     if value is None or value is np.ma.masked:
         return "(missing)"
     if isinstance(value, float | np.floating):

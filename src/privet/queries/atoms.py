@@ -117,7 +117,7 @@ def _truth(condition: tree.Condition, stands: dict[str, list[Any]], columns: dic
     return _Truth(*(np.array([each is answer for each in told]).reshape(shape) for answer in (True, False)))
 
 
-def _told(condition: tree.Compare | tree.IsIn | tree.IsMissing, column: Column, value: Any) -> bool | None:
+def _told(condition: tree.Compare | tree.IsIn | tree.IsMissing, column: Column, value: object) -> bool | None:
     """True if a condition on a column holds for a value, None for a missing one; None where that is unknown."""
     if isinstance(condition, tree.IsMissing):
         return value is None

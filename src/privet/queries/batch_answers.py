@@ -66,7 +66,7 @@ class BatchAnswers(TableAlgorithm, Algorithm[Data, dict[str, Any]]):
     def weight(self) -> float:
         return max(float(part.weight()) for part in self.parts)
 
-    def _run(self, prepared: Any, source: Source) -> dict[str, Any]:
+    def _run(self, prepared: object, source: Source) -> dict[str, Any]:
         return {
             label: part.release(prepared, source=source).value
             for label, part in zip(self.labels, self.parts, strict=True)

@@ -127,7 +127,7 @@ class Covariance:
     upper: Array
     confidence: float = CONFIDENCE
 
-    def _place(self, pair: Any) -> tuple[int, int]:
+    def _place(self, pair: object) -> tuple[int, int]:
         if not isinstance(pair, tuple) or len(pair) != 2 or any(name not in self.names for name in pair):
             raise InvalidParameter(f"give two of the columns {', '.join(self.names)}")
         return self.names.index(pair[0]), self.names.index(pair[1])

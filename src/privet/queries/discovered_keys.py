@@ -135,7 +135,7 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
     def form(self) -> Form:
         return Record({"counts": Numbers(), "keys": ListOf(Anything())})
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         if not isinstance(value, dict) or set(value) != {"keys", "counts"}:
             raise InvalidData('the input must be a mapping with "keys" and "counts"')
         if not isinstance(value["counts"], np.ndarray) or value["counts"].dtype.kind not in "iu":
@@ -180,7 +180,7 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
         yield Example(far, more, less, Guarantee(1.0, 1e-6), lengths="protected")
 
 
-def _order(key: Any) -> tuple[Any, ...]:
+def _order(key: object) -> tuple[Any, ...]:
     """The place of a key among others, by its value alone: numbers, days, texts by their bytes, what is missing last."""
     if isinstance(key, tuple | list):
         return tuple(map(_order, key))

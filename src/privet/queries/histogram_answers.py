@@ -121,7 +121,7 @@ class Distribution:
             return Estimate(0.0, 0.0, open_fraction("confidence", confidence))
         return self.answers.answer(first, last, confidence=confidence)
 
-    def share_below(self, value: Any) -> float:
+    def share_below(self, value: object) -> float:
         """The share of the rows up to and with a value."""
         return float(self.answers.cdf()[self._cell(value)])
 

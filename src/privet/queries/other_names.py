@@ -2,7 +2,6 @@
 
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any
 
 from privet.errors import UnknownName
 from privet.queries.aggregate import spellings
@@ -33,7 +32,7 @@ _INSTEAD = {
 }
 
 
-def no_such_name(asked: Any, name: str, column: str | None = None) -> UnknownName:
+def no_such_name(asked: object, name: str, column: str | None = None) -> UnknownName:
     """The error about a name that `asked` does not have; `column` is the column that was asked, if one was.
 
     >>> print(no_such_name(3, "groupby"))

@@ -79,7 +79,7 @@ class TableAlgorithm(ABC):
         """The widest noise of an answer in rows, times the number of groups that rows are spread over: by this a batch
         shares its budget."""
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         if not isinstance(value, Data):
             raise InvalidData("a query is asked of the data that its table knows: ledger.release(query, epsilon=...)")
         for plan in self.plans():

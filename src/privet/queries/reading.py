@@ -28,7 +28,7 @@ class Read(NamedTuple):
         return max(most - told, told - least)
 
 
-def counted(noisy: Array, wide: Any) -> Read:
+def counted(noisy: Array, wide: object) -> Read:
     """Noisy counts as whole numbers, and both ends of their intervals; none is below 0."""
     value = np.rint(np.maximum(noisy, 0.0)).astype(np.int64)
     return Read(value, np.maximum(np.floor(noisy - wide), 0.0), np.maximum(np.ceil(noisy + wide), 0.0))

@@ -78,29 +78,29 @@ class ColumnOf:
             return Selection(tree.CompareColumns(self.expression, operator, other.expression))
         return Selection(tree.Compare(self.expression, operator, plain_value(other)))
 
-    def __lt__(self, other: Any) -> Selection:
+    def __lt__(self, other: object) -> Selection:
         return self._compared("<", other)
 
-    def __le__(self, other: Any) -> Selection:
+    def __le__(self, other: object) -> Selection:
         return self._compared("<=", other)
 
-    def __gt__(self, other: Any) -> Selection:
+    def __gt__(self, other: object) -> Selection:
         return self._compared(">", other)
 
-    def __ge__(self, other: Any) -> Selection:
+    def __ge__(self, other: object) -> Selection:
         return self._compared(">=", other)
 
-    def __eq__(self, other: Any) -> Selection:  # type: ignore[override]
+    def __eq__(self, other: object) -> Selection:  # type: ignore[override]
         return self._compared("=", other)
 
-    def __ne__(self, other: Any) -> Selection:  # type: ignore[override]
+    def __ne__(self, other: object) -> Selection:  # type: ignore[override]
         return self._compared("!=", other)
 
-    def isin(self, values: Any) -> Selection:
+    def isin(self, values: object) -> Selection:
         """True if the value is one of these."""
         return Selection(tree.IsIn(self.expression, tuple(map(plain_value, items("values", values)))))
 
-    def between(self, low: Any, high: Any) -> Selection:
+    def between(self, low: object, high: object) -> Selection:
         """True if the value lies between two others, both included."""
         return (self >= low) & (self <= high)
 
@@ -108,26 +108,26 @@ class ColumnOf:
         """True if there is no value."""
         return Selection(tree.IsMissing(self.expression))
 
-    def _plus(self, other: Any, sign: int) -> "ColumnOf":
+    def _plus(self, other: object, sign: int) -> "ColumnOf":
         if isinstance(other, ColumnOf):
             return ColumnOf(tree.Plus(self.expression, other.expression, sign))
         return ColumnOf(tree.Linear(self.expression, 1, sign * plain_number(other)))
 
-    def __add__(self, other: Any) -> "ColumnOf":
+    def __add__(self, other: object) -> "ColumnOf":
         return self._plus(other, 1)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> "ColumnOf":
+    def __sub__(self, other: object) -> "ColumnOf":
         return self._plus(other, -1)
 
-    def __rsub__(self, other: Any) -> "ColumnOf":
+    def __rsub__(self, other: object) -> "ColumnOf":
         return ColumnOf(tree.Linear(self.expression, -1, plain_number(other)))
 
     def __neg__(self) -> "ColumnOf":
         return ColumnOf(tree.Linear(self.expression, -1, 0))
 
-    def __mul__(self, other: Any) -> "ColumnOf":
+    def __mul__(self, other: object) -> "ColumnOf":
         if isinstance(other, ColumnOf):
             raise InvalidParameter(
                 "columns are multiplied by constants only: compute the product before the table is opened"
@@ -136,17 +136,17 @@ class ColumnOf:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> "ColumnOf":
+    def __truediv__(self, other: object) -> "ColumnOf":
         if isinstance(other, ColumnOf) or plain_number(other) == 0:
             raise InvalidParameter(
                 "columns are divided by constants only, and not by 0: a division by data could fail on some"
             )
         return ColumnOf(tree.Linear(self.expression, 1.0 / plain_number(other), 0))
 
-    def __pow__(self, other: Any) -> "ColumnOf":
+    def __pow__(self, other: object) -> "ColumnOf":
         raise InvalidParameter("powers of columns are not computed here: do so before the table is opened")
 
-    def _not_computed(self, *_: Any) -> "ColumnOf":
+    def _not_computed(self, *_: object) -> "ColumnOf":
         raise InvalidParameter(
             "columns are added up, and multiplied or divided by constants: compute the rest before the table is opened"
         )
@@ -154,12 +154,12 @@ class ColumnOf:
     __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = _not_computed
     __rtruediv__ = __rpow__ = __matmul__ = __rmatmul__ = __abs__ = __round__ = _not_computed
 
-    def __invert__(self, *_: Any) -> "ColumnOf":
+    def __invert__(self, *_: object) -> "ColumnOf":
         raise InvalidParameter('a column is no condition: compare it, as in visits["ill"] == False')
 
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__
 
-    def cut(self, edges: Any) -> "ColumnOf":
+    def cut(self, edges: object) -> "ColumnOf":
         """The number of the bin between given edges that the value falls in: with [18, 30, 65] it is 0 below 18, 1 from 18
         to below 30, and 3 from 65 on."""
         return ColumnOf(tree.Cut(self.expression, tuple(map(plain_number, items("edges", edges)))))
@@ -189,7 +189,7 @@ class ColumnOf:
         return f"<column computed from {', '.join(sorted(self.expression.names()))}>"
 
 
-def plain_number(value: Any) -> int | float:
+def plain_number(value: object) -> int | float:
     value = plain_value(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidParameter(f"a number is needed here, got {type(value).__name__}")

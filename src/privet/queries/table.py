@@ -79,7 +79,7 @@ class Table:
 
     def __init__(
         self,
-        source: Any,
+        source: object,
         *,
         columns: Mapping[str, Column] | None = None,
         unit: Rows | Person | None = None,
@@ -136,7 +136,7 @@ class Table:
         return write_schema(self.columns, self.rows.unit)
 
     @staticmethod
-    def draft(source: Any, *, look: bool = False) -> str:
+    def draft(source: object, *, look: bool = False) -> str:
         """A schema with the names and kinds of the columns; bounds are marked to be filled in, never read from the data.
 
         A CSV file holds texts alone. With `look=True` its values are looked at, and a column in which all of them are
@@ -237,7 +237,7 @@ class Table:
         return Table._of(Union((self.rows, *(other.rows for other in others))), data)
 
     @door
-    def group_by(self, *names: str, keys: Any = None, discover: bool = False) -> "Groups":
+    def group_by(self, *names: str, keys: object = None, discover: bool = False) -> "Groups":
         """Groups by one or several columns: all their public values, the ones in `keys`, or those that are discovered."""
         if keys is not None and len(names) == 1 and not isinstance(keys, Mapping | KeySet | str):
             keys = {names[0]: keys}
@@ -274,7 +274,7 @@ class Table:
 
     @door
     def sql(
-        self, text: str, *, public: Mapping[str, Any] | None = None, keys: Any = None, discover: bool = False
+        self, text: str, *, public: Mapping[str, Any] | None = None, keys: object = None, discover: bool = False
     ) -> Query:
         """The query that a small part of SQL asks for: SELECT keys, AGG(column) AS name, ... FROM this table
         [JOIN a public one USING (column)] [WHERE condition] [GROUP BY keys]. `public` holds public tables by name, as
@@ -288,7 +288,7 @@ class Table:
         return query_of(text, self, public=public, keys=keys, discover=discover)
 
     @door
-    def counts(self, /, **conditions: Any) -> HistogramQuestion:
+    def counts(self, /, **conditions: object) -> HistogramQuestion:
         """The number of rows that meet each condition, all answered from one set of noisy cells with the least
         error."""
         return filtered_counts(self.rows, self.data, {name: condition_of(each) for name, each in conditions.items()})
@@ -305,7 +305,7 @@ class Table:
         return range_question(self.rows, self.data, column, bins)
 
     @door
-    def quantiles(self, column: str, shares: Any, *, bins: int | None = None) -> HistogramQuestion:
+    def quantiles(self, column: str, shares: object, *, bins: int | None = None) -> HistogramQuestion:
         """Several quantiles of a column, read off one release, with the whole distribution function."""
         return quantile_question(self.rows, self.data, column, tuple(items("shares", shares)), bins)
 
@@ -387,7 +387,7 @@ def bins_of(column: str, low: Any, high: Any, floats: bool, width: float | None,
     return Bin(Ref(column), int(low), int(step), max(1, math.ceil((int(high) - int(low) + 1) / int(step))))
 
 
-def _called(source: Any) -> str:
+def _called(source: object) -> str:
     if isinstance(source, str | Path):
         return Path(str(source)).name.split(".")[0].replace("*", "") or "table"
     return "table"

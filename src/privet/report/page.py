@@ -19,7 +19,7 @@ def _templates() -> Any:
     )
 
 
-def render(name: str, **facts: Any) -> str:
+def render(name: str, **facts: object) -> str:
     """The page that the template makes of these facts.
 
     >>> render("facts.html", facts=[("Name", "<b>")]).strip()

@@ -3,7 +3,6 @@
 import importlib
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -95,7 +94,7 @@ def _curves(curves: Mapping[str, Array], lengths: Array, domain: int, headline: 
     return figure
 
 
-def cdf_figure(truth: Any, answers: Answers) -> Figure:
+def cdf_figure(truth: object, answers: Answers) -> Figure:
     """The released distribution function beside the true one: for public or made-up data only.
 
     >>> from privet.workloads import RangeQueries

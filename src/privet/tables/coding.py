@@ -119,7 +119,7 @@ class Coding:
         kind, step = (np.float64, 0) if isinstance(column, Float) else (np.int64, 1)
         return np.array([low, *edges], dtype=kind), np.array([*(each - step for each in edges), high], dtype=kind)
 
-    def decode(self, codes: Any, source: noise.Source | None = None) -> dict[str, Array]:
+    def decode(self, codes: object, source: noise.Source | None = None) -> dict[str, Array]:
         """Columns of the schema's types for rows of codes, one row a record. Inside of a bin every value is equally
         likely. Where a column may be missing, its array is masked."""
         rows = np.asarray(codes)
@@ -191,7 +191,7 @@ def _check(name: str, column: Column, edges: Edges | None) -> None:
         raise InvalidParameter(f"column {name!r}: the edges of whole numbers and of days must be whole")
 
 
-def _given(name: str, column: Column, edges: Any) -> Edges:
+def _given(name: str, column: Column, edges: object) -> Edges:
     """Edges as they are compared: fractions between whole numbers are moved to the next one."""
     listed = items(f"the cuts of {name!r:.60}", edges)
     if isinstance(column, Date):

@@ -363,7 +363,7 @@ def known_column(columns: Mapping[str, Column], name: object, what_for: str = ""
     return columns[name]
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> Any:
     """A public constant as Python has it, where it came out of numpy or pandas; an array stays, to be refused.
 
     >>> import numpy as np

@@ -112,7 +112,7 @@ class Data:
         return Data({**self._tables, **other._tables}, {**self._settings, **other._settings})
 
 
-def _same_source(one: Any, two: Any) -> bool:
+def _same_source(one: object, two: object) -> bool:
     """True if both are one file or one object: what they hold is not compared, since that is not public."""
     return one is two or (isinstance(one, str | Path) and isinstance(two, str | Path) and str(one) == str(two))
 

@@ -483,7 +483,7 @@ def _named(expression: Expression) -> str:
     return f"column {expression.name!r}" if isinstance(expression, Ref) else "this expression"
 
 
-def _constant(expression: Expression, column: Column, value: Any) -> None:
+def _constant(expression: Expression, column: Column, value: object) -> None:
     try:
         column.read(value)
     except InvalidParameter as problem:

@@ -32,7 +32,7 @@ class RawColumn(NamedTuple):
 _KINDS: dict[str, Raw] = {"i": "int", "u": "int", "f": "float", "b": "bool", "M": "days", "U": "text", "T": "text"}
 
 
-def is_frame(data: Any) -> bool:
+def is_frame(data: object) -> bool:
     """True if these are columns in memory.
 
     >>> is_frame({"a": [1]}), is_frame("visits.parquet")
@@ -41,7 +41,7 @@ def is_frame(data: Any) -> bool:
     return isinstance(data, Mapping) or (hasattr(data, "iloc") and hasattr(data, "columns")) or is_arrow(data)
 
 
-def is_arrow(data: Any) -> bool:
+def is_arrow(data: object) -> bool:
     """True if a frame hands out Arrow: a table or a batch of Arrow, or a Polars frame.
 
     >>> is_arrow({"a": [1]})
@@ -102,7 +102,7 @@ def raw_kind(name: str, held: Any, column: Column | None = None) -> Raw:
     return raw_column(name, empty, column).kind
 
 
-def raw_column(name: str, held: Any, column: Column | None = None) -> RawColumn:
+def raw_column(name: str, held: object, column: Column | None = None) -> RawColumn:
     """One column: an array, a list, a Series of pandas or Polars, or a column of Arrow.
 
     >>> raw_column("name", ["ann", 3, None]).missing.tolist()
@@ -226,7 +226,7 @@ def _objects(values: Array, column: Column | None) -> RawColumn:
     return RawColumn("float", numbers, np.isnan(numbers))
 
 
-def _person_text(value: Any) -> str | None:
+def _person_text(value: object) -> str | None:
     """The name of a person as a text: numbers as they are written without a fraction, so that 7, 7.0 and "7"
     are one."""
     if isinstance(value, bool | np.bool_) or value is None:
@@ -256,7 +256,7 @@ def _double(value: Any, truth: bool) -> float:
         return np.nan
 
 
-def _day(value: Any) -> int | None:
+def _day(value: object) -> int | None:
     if isinstance(value, datetime):
         try:
             offset = value.utcoffset()

@@ -93,7 +93,7 @@ def _unit_dict(unit: Rows | Person) -> dict[str, Any]:
     return {name: value for name, value in held.items() if value is not None and value != "add_remove"}
 
 
-def _unit_of(facts: Any) -> Rows | Person:
+def _unit_of(facts: object) -> Rows | Person:
     given = dict(facts) if isinstance(facts, dict) else {}
     kind = given.pop("kind", None)
     try:
@@ -110,7 +110,7 @@ def _lines(facts: Mapping[str, Any]) -> list[str]:
     return [f"{name} = {_value(value)}" for name, value in facts.items()]
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, date):

@@ -7,7 +7,6 @@ with 200 digits on each side of the point and two in the exponent all lie betwee
 
 import re
 from datetime import date
-from typing import Any
 
 from privet.tables.columns import EPOCH
 
@@ -24,7 +23,7 @@ YES, NO = ("true", "True", "TRUE", "t", "1"), ("false", "False", "FALSE", "f", "
 _NUMBER, _DAY = re.compile(NUMBER), re.compile(DAY)
 
 
-def number_in(text: Any) -> float | None:
+def number_in(text: object) -> float | None:
     """The number that a text is, or None.
 
     >>> number_in(" 1e3 "), number_in("-inf"), number_in("1_000"), number_in("0x10")
@@ -41,7 +40,7 @@ def number_in(text: Any) -> float | None:
     return None
 
 
-def day_in(text: Any) -> int | None:
+def day_in(text: object) -> int | None:
     """Days since 1970 of the day that a text is, or None.
 
     >>> day_in("1970-01-02"), day_in("1970-01-02T23:59:59Z"), day_in("2023-02-29"), day_in("today")
@@ -58,7 +57,7 @@ def day_in(text: Any) -> int | None:
         return None
 
 
-def truth_in(text: Any) -> float | None:
+def truth_in(text: object) -> float | None:
     """1 for yes, 0 for no, or None.
 
     >>> truth_in("True"), truth_in(" f "), truth_in("maybe")

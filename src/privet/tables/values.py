@@ -1,7 +1,6 @@
 """Expressions and conditions of a row in SQL, for any dialect."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from privet.tables import expressions as tree
 from privet.tables.bounded import Ticks
@@ -108,7 +107,7 @@ class Values:
             made = f"({inner} - {d.number(int(column.span[0]))})"
         return f"coalesce({made}, {d.number(tree.listed_values(column))})" if column.null else made
 
-    def constant(self, column: Column, value: Any) -> str:
+    def constant(self, column: Column, value: object) -> str:
         """A public value of a column; missing ones have the type of the column too."""
         d = self.dialect
         if value is None:

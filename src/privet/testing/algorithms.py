@@ -205,7 +205,7 @@ class _Door:
     def __init__(self, parts: list[tuple[PrivacyLoss, Path]]) -> None:
         self._parts, self._lock = parts, threading.Lock()
 
-    def __call__(self, mechanism: Any, value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
+    def __call__(self, mechanism: Any, value: object, run: Callable[[], Release[Any]]) -> Release[Any]:
         if isinstance(mechanism, Algorithm):
             return run()
         with self._lock:
@@ -213,7 +213,7 @@ class _Door:
         with _inside():
             return run()
 
-    def coins(self, what: str, draw: Callable[[Any], Any], source: Any) -> Any:
+    def coins(self, what: str, draw: Callable[[Any], Any], source: object) -> Any:
         with _inside():
             return draw(source)
 

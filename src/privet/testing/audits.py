@@ -2,7 +2,6 @@
 
 import math
 import time
-from typing import Any
 
 from privet import accounting
 from privet._numerics import bisect
@@ -132,7 +131,7 @@ def assert_every_mechanism_has_examples() -> None:
             assert told[0] != told[1], f"{name}: an example with two equal inputs audits nothing"
 
 
-def _told(world: Any) -> str:
+def _told(world: object) -> str:
     """An input as a text; one that hides what it holds says by itself what tells it from another."""
     content = getattr(type(world), "exact_content", None)
     return repr(world if content is None else content(world))

@@ -54,10 +54,10 @@ def check_every_coin_is_from_noise(example: Example) -> None:
         )
     for value in () if example.cost == "costly" else (example.left, example.right):
 
-        def many(value: Any = value) -> Any:
+        def many(value: object = value) -> Any:
             return mechanism.simulate(value, _RUNS, source=Seeded(11))
 
-        def single(value: Any = value) -> Any:
+        def single(value: object = value) -> Any:
             return [mechanism.release(value, source=Seeded(i)).value for i in range(40)]
 
         assert _repeats(many), f"{mechanism.name}: many runs use coins from outside the given source"
@@ -199,7 +199,7 @@ def _taken(mechanism: Any, value: Any) -> bool:
     return True
 
 
-def _marked(value: Any) -> Iterator[Any]:
+def _marked(value: object) -> Iterator[Any]:
     """Inputs of many wrong kinds, and some of the right one, that hold a value which can be recognised."""
     yield from (_SECRET, int(_SECRET), _WORD, [_SECRET, _WORD], [[_SECRET], [_SECRET, 1.0]], {_WORD: _SECRET}, {_WORD})
     yield from (np.array([_SECRET, math.nan]), np.array([_WORD]), np.array([_SECRET, None], dtype=object))

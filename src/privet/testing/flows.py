@@ -42,7 +42,7 @@ def check_exact_numbers_stay_inside(example: Example) -> None:
         assert not found, f"{algorithm.name}: {'; '.join(found)}"
 
 
-def exact_flows(run: Callable[..., Any], algorithm: Any) -> list[str]:
+def exact_flows(run: Callable[..., Any], algorithm: object) -> list[str]:
     """The faults of a `_run(self, prepared, source)`: a line for each exact quantity that leaves."""
     reader = _Reader(algorithm)
     if any(reader.returns(run, {"prepared": True, "cells": True}, 0)):
@@ -53,7 +53,7 @@ def exact_flows(run: Callable[..., Any], algorithm: Any) -> list[str]:
 class _Reader:
     """Follows exact quantities through functions whose source is known."""
 
-    def __init__(self, algorithm: Any) -> None:
+    def __init__(self, algorithm: object) -> None:
         self.algorithm = algorithm
         self.found: list[str] = []
         self._known: dict[Any, list[bool]] = {}

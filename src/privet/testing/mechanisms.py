@@ -178,7 +178,7 @@ def check_error_bar_is_public(example: Example) -> None:
             assert np.all(np.isfinite(wide)), f"{example.mechanism.name}: an infinite error bar"
 
 
-def _extents(extent: Any) -> list[Any]:
+def _extents(extent: object) -> list[Any]:
     """The distances of a bar, column by column."""
     if extent is None:
         return []
@@ -241,7 +241,7 @@ def _written(value: Any, kind: Any) -> Any:
     return other if other == value else value
 
 
-def _same_form(left: Any, right: Any) -> bool:
+def _same_form(left: object, right: object) -> bool:
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         return left.shape == right.shape and bool(np.all(left == right))
     if isinstance(left, tuple | list) and isinstance(right, tuple | list) and len(left) == len(right):

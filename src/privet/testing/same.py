@@ -8,7 +8,7 @@ import numpy as np
 from privet.audit.search.unwrap import arrays_of, frame, is_table
 
 
-def opened(value: Any) -> Any:
+def opened(value: object) -> Any:
     """An output as laws look at it: mappings as dictionaries, tables and models as dictionaries of their arrays.
 
     >>> import pandas
@@ -25,7 +25,7 @@ def opened(value: Any) -> Any:
     return value if arrays is None else opened(arrays)
 
 
-def same_value(left: Any, right: Any) -> bool:
+def same_value(left: object, right: object) -> bool:
     """Equality of outputs bit for bit: arrays, mappings, nested tuples, tables and models through their arrays.
 
     >>> same_value(np.array([1.0, 0.0]), np.array([1.0, -0.0]))
@@ -46,7 +46,7 @@ def same_value(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def form_of(value: Any, *, lengths: bool = True) -> Any:
+def form_of(value: object, *, lengths: bool = True) -> Any:
     """Everything about an output but its values; without `lengths` also without sizes and keys. Where those are protected,
     a dictionary inside of an output (the design that was chosen, say) may hold something else in every release.
 

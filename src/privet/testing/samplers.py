@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from privet.errors import InvalidData, InvalidParameter
 _WIDEST = 64 * 4**8
 
 
-def pmf_geometric(k: Any, *, scale: float) -> Array:
+def pmf_geometric(k: object, *, scale: float) -> Array:
     """Pr[X = k] with Pr[X >= m] = exp(-m / scale), m = 0, 1, ...
 
     >>> round(float(pmf_geometric(0, scale=10.0)), 10)
@@ -23,7 +22,7 @@ def pmf_geometric(k: Any, *, scale: float) -> Array:
     return np.where(k >= 0, -math.expm1(-1.0 / scale) * np.exp(-np.maximum(k, 0.0) / scale), 0.0)
 
 
-def pmf_discrete_laplace(k: Any, *, scale: float) -> Array:
+def pmf_discrete_laplace(k: object, *, scale: float) -> Array:
     """Pr[X = k] = tanh(1 / (2 scale)) exp(-|k| / scale).
 
     >>> round(float(pmf_discrete_laplace(0, scale=1.0)), 14)
@@ -32,7 +31,7 @@ def pmf_discrete_laplace(k: Any, *, scale: float) -> Array:
     return math.tanh(0.5 / scale) * np.exp(-np.abs(np.asarray(k, dtype=float)) / scale)
 
 
-def pmf_discrete_gaussian(k: Any, *, sigma: float) -> Array:
+def pmf_discrete_gaussian(k: object, *, sigma: float) -> Array:
     """Pr[X = k] proportional to exp(-k^2 / (2 sigma^2)).
 
     The normaliser is summed directly, or after Poisson's formula where that converges faster.
@@ -48,7 +47,7 @@ def pmf_discrete_gaussian(k: Any, *, sigma: float) -> Array:
     return np.exp(-0.5 * (np.asarray(k, dtype=float) / sigma) ** 2) / total
 
 
-def _rounded(above: Callable[[Array], Array], k: Any, scale: float, center: float) -> Array:
+def _rounded(above: Callable[[Array], Array], k: object, scale: float, center: float) -> Array:
     """Mass of [k - 1/2, k + 1/2) about the centre; differences are taken on the side of the smaller tail."""
     low = (np.asarray(k, dtype=float) - 0.5 - center) / scale
     high = (np.asarray(k, dtype=float) + 0.5 - center) / scale
@@ -57,7 +56,7 @@ def _rounded(above: Callable[[Array], Array], k: Any, scale: float, center: floa
     return np.where(low + high > 0, right, left)
 
 
-def pmf_rounded_gaussian(k: Any, *, sigma: float, center: float = 0.0) -> Array:
+def pmf_rounded_gaussian(k: object, *, sigma: float, center: float = 0.0) -> Array:
     """Pr[floor(center + N(0, sigma^2) + 1/2) = k].
 
     >>> round(float(pmf_rounded_gaussian(0, sigma=1.0)), 12)
@@ -66,7 +65,7 @@ def pmf_rounded_gaussian(k: Any, *, sigma: float, center: float = 0.0) -> Array:
     return _rounded(lambda x: ndtr(-x), k, sigma, center)
 
 
-def pmf_rounded_laplace(k: Any, *, scale: float, center: float = 0.0) -> Array:
+def pmf_rounded_laplace(k: object, *, scale: float, center: float = 0.0) -> Array:
     """Pr[floor(center + Laplace(scale) + 1/2) = k].
 
     >>> round(float(pmf_rounded_laplace(0, scale=1.0)), 12)  # 1 - exp(-1/2)
@@ -77,7 +76,7 @@ def pmf_rounded_laplace(k: Any, *, scale: float, center: float = 0.0) -> Array:
     )
 
 
-def pmf_rounded_cauchy(k: Any, *, scale: float, center: float = 0.0) -> Array:
+def pmf_rounded_cauchy(k: object, *, scale: float, center: float = 0.0) -> Array:
     """Pr[floor(center + scale * Cauchy + 1/2) = k].
 
     >>> round(float(pmf_rounded_cauchy(0, scale=0.5)), 12)
@@ -86,7 +85,7 @@ def pmf_rounded_cauchy(k: Any, *, scale: float, center: float = 0.0) -> Array:
     return _rounded(lambda x: np.arctan2(1.0, x) / math.pi, k, scale, center)
 
 
-def pmf_rounded_staircase(k: Any, *, scale: float, gamma: float, width: float, center: float = 0.0) -> Array:
+def pmf_rounded_staircase(k: object, *, scale: float, gamma: float, width: float, center: float = 0.0) -> Array:
     """Pr[floor(center + S + 1/2) = k] for staircase noise S with steps of this width.
 
     >>> round(float(pmf_rounded_staircase(0, scale=1.0, gamma=1.0, width=1.0)), 12)  # half of the first step, both sides
@@ -119,7 +118,7 @@ class GTest:
     p_value: float
 
 
-def g_test(samples: Any, pmf: Callable[[Array], Array], *, least: float = 25.0) -> GTest:
+def g_test(samples: object, pmf: Callable[[Array], Array], *, least: float = 25.0) -> GTest:
     """The G-test of integer samples against a probability function, tails included.
 
     Neighbouring integers share a cell until it expects `least` samples, so that the statistic is nearly chi-square; the
@@ -156,7 +155,7 @@ def _tail(masses: Array, index: int) -> float:
     return float(masses[: max(index + 1, 0)].sum()) + abs(1.0 - float(masses.sum()))
 
 
-def check_samples(samples: Any, pmf: Callable[[Array], Array], *, alpha: float = 1e-6) -> None:
+def check_samples(samples: object, pmf: Callable[[Array], Array], *, alpha: float = 1e-6) -> None:
     """Raise AssertionError when the G-test refutes, at level alpha, that the samples come from the law.
 
     >>> from privet import noise

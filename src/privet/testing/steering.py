@@ -71,7 +71,7 @@ class _Exact:
         self._site = site
 
     def __call__(
-        self, mechanism: Mechanism[Any, Any], value: Any, run: Callable[[], Release[Any]]
+        self, mechanism: Mechanism[Any, Any], value: object, run: Callable[[], Release[Any]]
     ) -> Release[Any] | None:
         if value is STREAM or _site() != self._site:
             return None
@@ -112,16 +112,16 @@ def _sites(example: Example) -> list[Site]:
     """The places at which a run on the left input releases."""
     found: dict[Site, None] = {}
 
-    def note(mechanism: Any, value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
+    def note(mechanism: object, value: object, run: Callable[[], Release[Any]]) -> Release[Any]:
         if not isinstance(mechanism, Algorithm) and value is not STREAM:
             found[_site()] = None
         return run()
 
     class _Door:
-        def __call__(self, mechanism: Any, value: Any, run: Callable[[], Release[Any]]) -> Release[Any]:
+        def __call__(self, mechanism: object, value: object, run: Callable[[], Release[Any]]) -> Release[Any]:
             return note(mechanism, value, run)
 
-        def coins(self, what: str, draw: Callable[[Any], Any], source: Any) -> Any:
+        def coins(self, what: str, draw: Callable[[Any], Any], source: object) -> Any:
             return draw(source)
 
     with observed(_Door()):

@@ -60,7 +60,7 @@ def _features(outputs: Sequence[Any] | Array) -> tuple[Array, list[Any]]:
     return np.array([row for row, _ in seen], dtype=float).reshape(len(seen), -1), [form for _, form in seen]
 
 
-def _look(output: Any) -> tuple[list[float], Any]:
+def _look(output: object) -> tuple[list[float], Any]:
     """The numbers of an output in order, and everything else about it."""
     output = opened(output)
     if isinstance(output, np.ndarray) and output.dtype.kind in "biuf":

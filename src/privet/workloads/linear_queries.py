@@ -158,13 +158,13 @@ class LinearQueries(Mechanism[Any, Answers]):
     def _kind(self) -> Kind:
         return "laplace" if self.norm == "l1" else "gaussian"
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         admit_histogram(value, self.workload.shape)
 
-    def _prepare(self, value: Any) -> Array:
+    def _prepare(self, value: object) -> Array:
         return whole_counts(value, self.design.most)
 
-    def _measured_of(self, value: Any) -> list[Fraction]:
+    def _measured_of(self, value: object) -> list[Fraction]:
         """The weighted measurements."""
         exact = iter(self.design.measure(self._prepare(value)).tolist())
         return [weight * next(exact) for size, weight in self.design.groups for _ in range(size)]

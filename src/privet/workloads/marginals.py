@@ -96,7 +96,7 @@ class Marginals(Workload):
         return f"{len(self.attributes):,} marginal tables of {len(self.domain)} attributes"
 
 
-def _listed(attributes: Any) -> Iterable[Any]:
+def _listed(attributes: object) -> Iterable[Any]:
     if isinstance(attributes, str | bytes | dict) or not isinstance(attributes, Iterable):
         raise InvalidParameter("attributes must be a list of tuples, such as ((0, 1), (1, 2))")
     found = list(attributes)
@@ -105,7 +105,7 @@ def _listed(attributes: Any) -> Iterable[Any]:
     return found
 
 
-def _places(each: Any, dimensions: int) -> tuple[int, ...]:
+def _places(each: object, dimensions: int) -> tuple[int, ...]:
     if isinstance(each, str | bytes) or not isinstance(each, Iterable):
         raise InvalidParameter("each table is named by a tuple of the numbers of its attributes, such as (0, 1)")
     places = tuple(count("attribute", place) for place in each)

@@ -94,7 +94,7 @@ class RangeQueries:
         finally:
             del histogram  # frames outlive an error, and the data with them
 
-    def of(self, histogram: Any, *, strategy: Strategy | AdaptiveStrategy | None = None) -> "HistogramQuestion":
+    def of(self, histogram: object, *, strategy: Strategy | AdaptiveStrategy | None = None) -> "HistogramQuestion":
         """These queries about this histogram: what `ledger.release(question, epsilon=...)` takes."""
         return HistogramQuestion(self, histogram, strategy)
 

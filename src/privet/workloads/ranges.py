@@ -106,7 +106,7 @@ def public_range(ends: Any, domain: int) -> tuple[int, int]:
     return first, last
 
 
-def _listed(ranges: Any) -> Iterable[Any]:
+def _listed(ranges: object) -> Iterable[Any]:
     if isinstance(ranges, str | bytes | dict) or not isinstance(ranges, Iterable):
         raise InvalidParameter("ranges must be a list of pairs (first cell, last cell)")
     found = list(ranges)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 from privet._cache import remember
 from privet._calls import door
@@ -87,7 +87,7 @@ def registered_strategies() -> "dict[str, type[Strategy]]":
     return dict(sorted(_REGISTRY.items()))
 
 
-def as_strategy(value: Any) -> Strategy:
+def as_strategy(value: object) -> Strategy:
     """The strategy itself; a class or a name is refused with the call that is meant.
 
     >>> from privet.workloads import Cells

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -126,7 +126,7 @@ def public_cells(value: object, name: str = "domain") -> int:
     return cells
 
 
-def public_shape(value: Any) -> tuple[int, ...]:
+def public_shape(value: object) -> tuple[int, ...]:
     """The cells along each dimension, from one whole number or several.
 
     >>> public_shape(4), public_shape((2, 3))

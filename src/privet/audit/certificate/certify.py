@@ -29,7 +29,7 @@ Audit = MechanismAudit | TrainingAudit | CurveTest | LowerBound | ExactCheck | R
 _NAMES = {"Clopper-Pearson": "point", "Gaussian": "gaussian", "one run, f-DP": "one run f-DP", "one run (": "one run"}
 
 
-def certify(audit: Audit, *, name: str | None = None, subject: Any = None, key: Any = None) -> Certificate:
+def certify(audit: Audit, *, name: str | None = None, subject: object = None, key: object = None) -> Certificate:
     """The certificate of an audit of any kind. Inputs appear in it: audit made-up neighbours, not private tables.
 
     `subject` is what was audited, for the hash of its code; `key` signs (a private key, see `audit.new_key`).
@@ -47,7 +47,7 @@ def certify(audit: Audit, *, name: str | None = None, subject: Any = None, key: 
     )
 
 
-def _frame(name: str, subject: Any, **given: Any) -> Certificate:
+def _frame(name: str, subject: object, **given: object) -> Certificate:
     """A certificate with everything that all kinds have in common."""
     default: dict[str, Any] = {
         "alpha": 0.0, "p_value": 1.0, "lower": 0.0, "delta": 0.0, "ceiling": 0.0, "runs": 0, "pairs_tried": 1, "counts": {},
@@ -62,7 +62,7 @@ def _frame(name: str, subject: Any, **given: Any) -> Certificate:
     return Certificate(name=name, versions=versions, created=created, code=_code(subject), **(default | given))
 
 
-def _of_mechanism(audit: MechanismAudit, name: str | None, subject: Any) -> Certificate:
+def _of_mechanism(audit: MechanismAudit, name: str | None, subject: object) -> Certificate:
     lower = audit.lower
     tests = audit.tests or ((audit.test, audit.witness),)
     part = 1.0 - BETTING if audit.betting is not None else 1.0
@@ -103,7 +103,7 @@ def _of_mechanism(audit: MechanismAudit, name: str | None, subject: Any) -> Cert
     )  # fmt: skip
 
 
-def _of_training(audit: TrainingAudit, name: str | None, subject: Any) -> Certificate:
+def _of_training(audit: TrainingAudit, name: str | None, subject: object) -> Certificate:
     counts, share = asdict(audit.test.counts), 0.5 if audit.betting is not None else 1.0
     finding: dict[str, Any] = {
         "kind": "score", "event": "score" if audit.threshold is None else f"score at least {audit.threshold!r}",
@@ -124,7 +124,7 @@ def _of_training(audit: TrainingAudit, name: str | None, subject: Any) -> Certif
     )  # fmt: skip
 
 
-def _of_test(test: CurveTest, name: str | None, subject: Any) -> Certificate:
+def _of_test(test: CurveTest, name: str | None, subject: object) -> Certificate:
     guessed, counts = isinstance(test.counts, Guesses), asdict(test.counts)
     finding = {
         "kind": "given", "event": "given", "counts": counts, "p_value": test.p_value, "share": 1.0,
@@ -137,7 +137,7 @@ def _of_test(test: CurveTest, name: str | None, subject: Any) -> Certificate:
     )  # fmt: skip
 
 
-def _of_bound(bound: LowerBound, name: str | None, subject: Any) -> Certificate:
+def _of_bound(bound: LowerBound, name: str | None, subject: object) -> Certificate:
     guessed, counts = isinstance(bound.counts, Guesses), asdict(bound.counts)
     statistic = next((kind for start, kind in _NAMES.items() if bound.method.startswith(start)), None)
     if statistic is None or "either world" in bound.method:
@@ -151,7 +151,7 @@ def _of_bound(bound: LowerBound, name: str | None, subject: Any) -> Certificate:
     )  # fmt: skip
 
 
-def _of_exact(check: ExactCheck, name: str | None, subject: Any) -> Certificate:
+def _of_exact(check: ExactCheck, name: str | None, subject: object) -> Certificate:
     if check.laws is None:
         raise InvalidParameter("this check does not hold the distributions that it compared")
     exact = all(isinstance(mass, Fraction | int) for law in check.laws for mass in law.values())
@@ -164,7 +164,7 @@ def _of_exact(check: ExactCheck, name: str | None, subject: Any) -> Certificate:
     )  # fmt: skip
 
 
-def _of_replay(replay: Replay, name: str | None, subject: Any) -> Certificate:
+def _of_replay(replay: Replay, name: str | None, subject: object) -> Certificate:
     told = {part: [str(each) for each in getattr(replay, part)] for part in ("findings", "unstable")}
     return _frame(
         name or "replay", subject, kind="replay", verdict=replay.verdict, p_value=0.0 if replay.refuted else 1.0,
@@ -182,7 +182,7 @@ _BUILDERS: tuple[tuple[type, Callable[..., Certificate]], ...] = (
 )
 
 
-def _code(subject: Any) -> dict[str, str]:
+def _code(subject: object) -> dict[str, str]:
     """Hashes of the code that judged, and of the code that was judged where it can be read."""
     found = {"privet.audit": _own_code()}
     if subject is not None:
@@ -204,7 +204,7 @@ def _own_code() -> str:
     return text.hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """An event or a learned rule as JSON, complete: it can be rebuilt from it."""
     if is_dataclass(value) and not isinstance(value, type):
         held = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
@@ -221,6 +221,6 @@ def _plain(value: Any) -> Any:
     return plain if plain is None or isinstance(plain, str | int | bool) else repr(plain)
 
 
-def _short(value: Any, most: int = 200) -> str:
+def _short(value: object, most: int = 200) -> str:
     text = np.array2string(value, threshold=16) if isinstance(value, np.ndarray) else repr(value)
     return text if len(text) <= most else text[:most] + "..."

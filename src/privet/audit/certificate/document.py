@@ -83,7 +83,7 @@ class Certificate:
         names = _OF_FIRST if self.schema == _FIRST else [f.name for f in fields(self) if f.name != "signature"]
         return {name: every[name] for name in names}
 
-    def signed(self, key: Any) -> "Certificate":
+    def signed(self, key: object) -> "Certificate":
         """The same certificate with a signature by a private key (see `audit.new_key`).
 
         >>> from privet import audit

@@ -67,7 +67,7 @@ def pairs_for(family: Neighbours, unit: Unit) -> Iterator[tuple[Any, Any]]:
     return family.pairs(unit.relation)
 
 
-def _fits(left: Any, right: Any, relation: Relation, group_size: int) -> None:
+def _fits(left: object, right: object, relation: Relation, group_size: int) -> None:
     """Refuse a pair of tables that is further apart than the claim allows; what may be a vector of answers passes."""
     a, b = _records(left), _records(right)
     if a is None or b is None:
@@ -89,7 +89,7 @@ def _fits(left: Any, right: Any, relation: Relation, group_size: int) -> None:
         )
 
 
-def doubt_of(left: Any, right: Any, unit: Unit) -> str | None:
+def doubt_of(left: object, right: object, unit: Unit) -> str | None:
     """A note where two inputs may be neighbours of another relation than the claimed one, and only their author can tell.
 
     >>> doubt_of([30, 41], [30, 99], Unit("add_remove")).partition(":")[0]
@@ -110,7 +110,7 @@ def doubt_of(left: Any, right: Any, unit: Unit) -> str | None:
     return None
 
 
-def stratum_of(left: Any, right: Any) -> str:
+def stratum_of(left: object, right: object) -> str:
     """The kind of table that two neighbours have in common: empty, of equal rows, with one odd row, with rows that all
     differ, mixed; `other` for what is no table.
 
@@ -142,7 +142,7 @@ def _rows(side: Any) -> "Counter[Any] | None":
     return _records(side)
 
 
-def _records(side: Any) -> "Counter[Any] | None":
+def _records(side: object) -> "Counter[Any] | None":
     """A table as a multiset: numbers as they are, other records as texts; None for what is no list of records."""
     if isinstance(side, np.ndarray) and side.ndim in (1, 2):
         side = side.tolist()

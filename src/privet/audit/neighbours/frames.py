@@ -112,7 +112,7 @@ def _places(base: Sequence[Any]) -> list[int]:
     return list(dict.fromkeys((len(base), 0, len(base) // 2)))
 
 
-def _values(name: str, held: Any) -> list[Any]:
+def _values(name: str, held: object) -> list[Any]:
     """Values that a column may hold, the ends of its range at the ends of the list."""
     held = getattr(held, "values", held) if not callable(getattr(held, "values", None)) else held
     bounds = getattr(held, "bounds", held)

@@ -88,10 +88,10 @@ class Persons(Neighbours):
                         if old != new:
                             yield from _placed(base, old, new, True)
 
-    def _rows(self, names: list[str], rows: int, record: Any) -> list[Any]:
+    def _rows(self, names: list[str], rows: int, record: object) -> list[Any]:
         return [self._row(name, record) for name in names for _ in range(rows)]
 
-    def _row(self, name: str, record: Any) -> Any:
+    def _row(self, name: str, record: object) -> Any:
         return {self.column: name, **record} if isinstance(record, dict) else (name, record)
 
 

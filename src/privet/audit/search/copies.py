@@ -15,7 +15,7 @@ _NUDGE = 1024  # on every grid that noise is likely to lie on
 Memo = dict[int, Any]
 
 
-def twin_of(mechanism: Any) -> Any | None:
+def twin_of(mechanism: object) -> Any | None:
     """A copy with the state of this moment, to be run beside the first one; None when there is no state to copy.
 
     >>> def counted(value, seen=[]):
@@ -33,7 +33,7 @@ def twin_of(mechanism: Any) -> Any | None:
         return None
 
 
-def _kept(value: Any, memo: Memo, *, names: bool = False) -> Any:
+def _kept(value: object, memo: Memo, *, names: bool = False) -> Any:
     """A copy of what a mechanism keeps; what cannot be copied (locks, files, generators) is shared."""
     if id(value) in memo:
         return memo[id(value)]
@@ -84,12 +84,12 @@ def _function_twin(function: types.FunctionType, memo: Memo, *, names: bool) -> 
     return twin
 
 
-def _of_module(value: Any, space: dict[str, Any]) -> bool:
+def _of_module(value: object, space: dict[str, Any]) -> bool:
     inner = getattr(value, "__wrapped__", value) if hasattr(value, "cache_clear") else value
     return isinstance(inner, types.FunctionType) and inner.__globals__ is space
 
 
-def nudged(mechanism: Any) -> Iterator[Any]:
+def nudged(mechanism: object) -> Iterator[Any]:
     """Copies in each of which one number that the mechanism holds is another one: in a closure, a default, an argument
     of a partial, or an attribute.
 
@@ -134,7 +134,7 @@ def _nudged_function(function: types.FunctionType) -> Iterator[Any]:
             yield twin
 
 
-def holds_an_iterator(mechanism: Any) -> bool:
+def holds_an_iterator(mechanism: object) -> bool:
     """True if a function holds something that is used up from run to run and cannot be copied.
 
     >>> def counting(steps):
@@ -153,7 +153,7 @@ def _content(cell: types.CellType) -> Any:
         return None
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     """Numbers and arrays of them; what is true or false is no noise."""
     if isinstance(value, bool):
         return False

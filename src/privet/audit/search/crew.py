@@ -49,8 +49,8 @@ class Crew:
     def batches(
         self,
         subject: Subject,
-        left: Any,
-        right: Any,
+        left: object,
+        right: object,
         runs: int,
         *,
         wanted: Collection[str] | None = None,
@@ -97,7 +97,7 @@ def _blocks(runs: int, jobs: int) -> list[int]:
 
 
 def _block(
-    subject: Subject, left: Any, right: Any, runs: int, wanted: Collection[str] | None, released: float
+    subject: Subject, left: object, right: object, runs: int, wanted: Collection[str] | None, released: float
 ) -> tuple[Pair, dict[str, int], list[str], int]:
     """One block, in a process of its own."""
     mine = replace(subject, notes=[], ran={"release": 0, "simulate": 0}, calls=0)

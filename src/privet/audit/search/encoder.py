@@ -7,7 +7,6 @@ that is what makes an event about a column an event about the output.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -438,7 +437,7 @@ def _factor(sides: list[Array], i: int, j: int) -> float:
     return nearest if abs(nearest - factor) < 0.3 * abs(nearest) else float(f"{factor:.6g}")
 
 
-def direction_of(left: Any, right: Any) -> Array | None:
+def direction_of(left: object, right: object) -> Array | None:
     """Where the inputs are equally many numbers: by how much each of them changes, the largest change being 1.
 
     >>> direction_of([1, 2, 2], [1, 4, 1]).tolist()
@@ -458,7 +457,7 @@ def direction_of(left: Any, right: Any) -> Array | None:
     return np.asarray(change / most) if 0.0 < most < np.inf else None
 
 
-def targets_of(left: Any, right: Any, marks: Marks) -> Array | None:
+def targets_of(left: object, right: object, marks: Marks) -> Array | None:
     """Records that one input has and the other has not, where the inputs are tables or bags of values.
 
     >>> targets_of([1, 2], [1, 2, 7], Marks(b"key")).tolist()

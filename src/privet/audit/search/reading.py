@@ -59,7 +59,7 @@ class Reading:
     opaque: set[str] = dataclasses.field(default_factory=set)
 
 
-def read(output: Any, marks: Marks, *, wants_rows: bool = True) -> Reading:
+def read(output: object, marks: Marks, *, wants_rows: bool = True) -> Reading:
     """Take an output apart.
 
     >>> found = read({"a": 1, "b": [2.0, 3.0]}, Marks(b"key"))
@@ -472,11 +472,11 @@ def without_addresses(text: str) -> str:
     return _ADDRESS.sub("", text)
 
 
-def _short(key: Any) -> str:
+def _short(key: object) -> str:
     return _short_repr(key) if type(key) is str else _cut(key)
 
 
-def _cut(key: Any) -> str:
+def _cut(key: object) -> str:
     text = repr(key)
     return text if len(text) <= 60 else text[:60] + "..."
 

@@ -40,7 +40,7 @@ class Marks:
         return found
 
 
-def rows_of(value: Any, marks: Marks, table: Any = None) -> Array | None:
+def rows_of(value: object, marks: Marks, table: object = None) -> Array | None:
     """A table or a bag of values as a matrix, one row a record, texts as marks; None for anything else.
 
     `table` is what `frame` made of the value, where that is known already.
@@ -81,7 +81,7 @@ def rows_of(value: Any, marks: Marks, table: Any = None) -> Array | None:
     )
 
 
-def _record(item: Any) -> list[Any] | None:
+def _record(item: object) -> list[Any] | None:
     if isinstance(item, Mapping):
         item = list(item.values())
     elif isinstance(item, np.ndarray):

@@ -32,7 +32,7 @@ _TELLING = 0.2  # seconds between two words about how far the runs have come
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), Fraction, np.generic, range)
 
 
-def runner_of(mechanism: Any) -> Runner:
+def runner_of(mechanism: object) -> Runner:
     """The function from an input to an output: `.release(value)`, the callable itself, or one simulated run.
 
     >>> runner_of(abs)(-2)
@@ -49,7 +49,7 @@ def runner_of(mechanism: Any) -> Runner:
     raise InvalidParameter("an audit needs something with .release(value), or a callable")
 
 
-def _paths(mechanism: Any) -> list[Runner]:
+def _paths(mechanism: object) -> list[Runner]:
     """The ways in which a user gets an output: a release, and for streams a start with one question after the other."""
     release, start = getattr(mechanism, "release", None), getattr(mechanism, "start", None)
     if not callable(release):
@@ -79,7 +79,7 @@ class Iterated:
     items: list[Any]
 
 
-def reusable(value: Any) -> Any:
+def reusable(value: object) -> Any:
     """The value itself, or what an iterator holds, so that it can be given more than once.
 
     >>> reusable(iter([1, 2]))
@@ -91,7 +91,7 @@ def reusable(value: Any) -> Any:
 class _Input:
     """An input that every run gets anew: what a run sorts, empties or consumes is a copy."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.notes: list[str] = []
         value = reusable(value)
         self._iterated = isinstance(value, Iterated)
@@ -116,7 +116,7 @@ class _Input:
                 self.notes.append("the input cannot be copied: all runs share one object")
             return self._value
 
-    def check(self, used: Any) -> None:
+    def check(self, used: object) -> None:
         """Note when a run changed what it was given; the first few runs tell."""
         if self._plain or self._iterated or self._watched >= 8:
             return
@@ -136,13 +136,13 @@ def _shallow(value: Any) -> Callable[[Any], Any] | None:
     return np.array if kind is np.ndarray and not value.dtype.hasobject else None
 
 
-def _immutable(value: Any) -> bool:
+def _immutable(value: object) -> bool:
     if isinstance(value, tuple | frozenset):
         return all(_immutable(item) for item in value)
     return isinstance(value, _PLAIN)
 
 
-def _fingerprint(value: Any) -> bytes | None:
+def _fingerprint(value: object) -> bytes | None:
     try:
         return pickle.dumps(value)
     except Exception:
@@ -181,14 +181,26 @@ class Subject:
             runner_of(self.mechanism)  # refuse at once what cannot be run
 
     def both(
-        self, left: Any, right: Any, runs: int, *, wanted: Collection[str] | None = None, released: float | None = None
+        self,
+        left: object,
+        right: object,
+        runs: int,
+        *,
+        wanted: Collection[str] | None = None,
+        released: float | None = None,
     ) -> tuple[World, World]:
         """Runs on both inputs, in random order."""
         found = list(self.batches(left, right, runs, wanted=wanted, released=released))
         return join([pair[0] for pair in found]), join([pair[1] for pair in found])
 
     def batches(
-        self, left: Any, right: Any, runs: int, *, wanted: Collection[str] | None = None, released: float | None = None
+        self,
+        left: object,
+        right: object,
+        runs: int,
+        *,
+        wanted: Collection[str] | None = None,
+        released: float | None = None,
     ) -> Iterator[tuple[World, World]]:
         """The same, some runs at a time. What can simulate in bulk does, and a share of the runs comes from `release`.
 
@@ -220,7 +232,7 @@ class Subject:
 
     # --- in bulk ----------------------------------------------------------------------------------------------------
 
-    def _spans(self, simulate: Any, given: _Input, runs: int) -> list[tuple[int, int]]:
+    def _spans(self, simulate: object, given: _Input, runs: int) -> list[tuple[int, int]]:
         """At least two batches of simulated runs, so that the worlds take turns; more where outputs are long."""
         size = _MOST_SINGLE
         if callable(simulate):
@@ -322,7 +334,7 @@ class Subject:
                     last = time.monotonic()
         return [stack(looks, timed=self.timed, wanted=wanted) if looks else _nothing() for looks in seen]
 
-    def problem(self, value: Any) -> BaseException | None:
+    def problem(self, value: object) -> BaseException | None:
         """The error that a run on this input raises, as it is: for words to whoever owns mechanism and input."""
         simulate = getattr(self.mechanism, "simulate", None)
         given, silence = _Input(value).fresh(), io.StringIO()
@@ -358,7 +370,7 @@ class Subject:
                 stream.seek(0)
                 stream.truncate()
 
-    def _look(self, output: Any) -> Reading:
+    def _look(self, output: object) -> Reading:
         if isinstance(output, BaseException):
             return raised(output, self.marks)
         if inspect.iscoroutine(output):
@@ -419,7 +431,7 @@ def usual_released(runs: int) -> float:
     return min(max(_FEWEST_RELEASED, _SHARE_RELEASED * runs), _MOST_RELEASED)
 
 
-def observe(mechanism: Any, value: Any, runs: int) -> World:
+def observe(mechanism: object, value: object, runs: int) -> World:
     """Run it `runs` times on one input. What simulates in bulk does; anything else runs one by one, exceptions included.
 
     >>> observe(lambda value: 1 / 0, 0, 2).forms.tolist()
@@ -436,7 +448,9 @@ def observe(mechanism: Any, value: Any, runs: int) -> World:
     return subject._one_by_one([runner_of(mechanism)], [given, given], chosen, None)[0]
 
 
-def observe_both(mechanism: Any, left: Any, right: Any, runs: int, *, timed: bool = False) -> tuple[World, World]:
+def observe_both(
+    mechanism: object, left: object, right: object, runs: int, *, timed: bool = False
+) -> tuple[World, World]:
     """Both worlds, runs in random order; what drifts while the machine works drifts for both alike.
 
     >>> [world.runs for world in observe_both(abs, -1, 2, 3, timed=True)]

@@ -15,7 +15,7 @@ _CELLS = 512  # entries of a larger one that are named by their place
 _MOST_READ = 1 << 20  # characters or bytes of a file
 
 
-def _tensor(value: Any) -> Any:
+def _tensor(value: object) -> Any:
     """Tensors by what they can do, without a word to their library: no gradient, in memory, dense, of a type numpy has."""
     if not (hasattr(value, "detach") and hasattr(value, "cpu")) or isinstance(value, type):
         return None
@@ -89,7 +89,7 @@ def _sparse(value: Any) -> Any:
     return {"shape": value.shape, "places": at, "numbers": numbers, "cells": cells}
 
 
-def about(value: Any) -> dict[str, Any]:
+def about(value: object) -> dict[str, Any]:
     """The facts of a table besides its cells: types and categories of columns, names of an index, notes that hang on
     it.
 
@@ -115,7 +115,7 @@ def about(value: Any) -> dict[str, Any]:
     return {key: part for key, part in found.items() if isinstance(part, int) or part}
 
 
-def is_table(value: Any) -> bool:
+def is_table(value: object) -> bool:
     """True if it is a table or a column of a library that is known for them.
 
     >>> import pandas
@@ -125,13 +125,13 @@ def is_table(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
 
 
-def _dataclass(value: Any) -> Any:
+def _dataclass(value: object) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return None
 
 
-def _array_like(value: Any) -> Any:
+def _array_like(value: object) -> Any:
     if (hasattr(value, "__array__") or hasattr(value, "__array_interface__")) and not isinstance(value, type):
         found = np.asarray(value)
         return found if found.dtype != object or found.ndim else None
@@ -142,7 +142,7 @@ def _array_like(value: Any) -> Any:
     return None
 
 
-def _file(value: Any) -> Any:
+def _file(value: object) -> Any:
     """The content of a file in memory or on a disc, wherever its reader stands."""
     if not isinstance(value, io.IOBase):
         return None
@@ -157,13 +157,13 @@ def _file(value: Any) -> Any:
     return found
 
 
-def _iterated(value: Any) -> Any:
+def _iterated(value: object) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, type):
         return list(itertools.islice(value, MOST_LEAVES))
     return None
 
 
-def is_function(value: Any) -> bool:
+def is_function(value: object) -> bool:
     """True if it is a function or a method, not an object that can be called.
 
     >>> is_function(len)
@@ -187,7 +187,7 @@ def _function(value: Any) -> Any:
     return found | {f"cell {j}": cell.cell_contents for j, cell in enumerate(cells)} or None
 
 
-def attributes(value: Any) -> dict[str, Any]:
+def attributes(value: object) -> dict[str, Any]:
     """The values that an object carries by name: its attributes, and its slots.
 
     >>> import types

@@ -180,7 +180,7 @@ def join(worlds: Sequence[World]) -> World:
     counts = [world.runs for world in worlds]
     total = sum(counts)
 
-    def column(name: str, missing: Any) -> Array | None:
+    def column(name: str, missing: object) -> Array | None:
         found = [getattr(world, name) for world in worlds]
         if all(each is None for each in found):
             return None

@@ -22,7 +22,7 @@ class LinearClassifier(ClassifierMixin):
 
     if TYPE_CHECKING:  # of LinearModel
 
-        def _margins(self, X: Any) -> Array: ...
+        def _margins(self, X: object) -> Array: ...
 
     def _target(self) -> Target:
         return known_classes(self.classes)
@@ -41,12 +41,12 @@ class LinearClassifier(ClassifierMixin):
         self.coef_, self.classes_ = plain.coef_, plain.classes_
         self.intercept_ = np.atleast_1d(plain.intercept_)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: object) -> Array:
         """Margins: positive where the second class is likelier; one column for each class where there are more than two."""
         margins = self._margins(X)
         return margins[:, 0] if margins.shape[1] == 1 else margins
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """The likelier class of each row."""
         margins = self.decision_function(X)
         places = (margins > 0.0).astype(int) if margins.ndim == 1 else margins.argmax(axis=1)

@@ -1,7 +1,5 @@
 """The common ground of estimators on columns: public bounds as a task, and moments in the units of the data."""
 
-from typing import Any
-
 import numpy as np
 
 from privet._numerics import Array
@@ -11,7 +9,7 @@ from privet.learn.problem import NoTarget, Target, Task
 from privet.privacy import Unit
 
 
-def column_task(bounds: Any, columns: int, unit: Unit, target: Target | None = None) -> Task:
+def column_task(bounds: object, columns: int, unit: Unit, target: Target | None = None) -> Task:
     """Columns within public bounds, and what is predicted. Missing bounds are an error."""
     if bounds is None:
         raise InvalidParameter(
@@ -29,7 +27,7 @@ def column_task(bounds: Any, columns: int, unit: Unit, target: Target | None = N
     )
 
 
-def row_task(row_norm: Any, bounds: Any, columns: int, unit: Unit, *, intercept: bool) -> Task:
+def row_task(row_norm: object, bounds: object, columns: int, unit: Unit, *, intercept: bool) -> Task:
     """Rows within a ball: of `row_norm` around 0, or around the middle of a box and as large as the box. Columns keep their
     proportions."""
     if bounds is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from privet._calls import door
 from privet._validate import at_least, fraction
@@ -42,7 +42,7 @@ class ElasticNet(PenalisedRegressor, LinearModel):
         alpha, share = at_least("alpha", self.alpha, 0.0), fraction("l1_ratio", self.l1_ratio)
         return Penalty(l1=alpha * share, l2=alpha * (1.0 - share))
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.linear_model import ElasticNet as Plain
 
         plain = Plain(

@@ -76,11 +76,11 @@ class PrivateEstimator(BaseEstimator):
         """The mechanism that fits, from public facts alone. What is missing among them is refused here."""
 
     @abstractmethod
-    def _set(self, value: Any, plan: Any) -> None:
+    def _set(self, value: object, plan: object) -> None:
         """Set the fitted attributes, from the released value and the plan alone."""
 
     @abstractmethod
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         """Fit without privacy, as scikit-learn does (`epsilon=inf`), and set the same attributes."""
 
     @classmethod
@@ -111,7 +111,7 @@ class PrivateEstimator(BaseEstimator):
         """The plan for data in memory; a subclass may buy facts here that it does not buy of a table (a row norm)."""
         return self._plan(columns, unit, promise)
 
-    def _notes(self, plan: Any, promise: Guarantee) -> tuple[str, ...]:
+    def _notes(self, plan: object, promise: Guarantee) -> tuple[str, ...]:
         """Remarks for `privacy_`."""
         return ()
 
@@ -121,8 +121,8 @@ class PrivateEstimator(BaseEstimator):
     @door
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: object,
+        y: object = None,
         *,
         key: str | None = None,
         about: str | None = None,
@@ -165,7 +165,7 @@ class PrivateEstimator(BaseEstimator):
             if each.type is bool and not isinstance(value, bool | np.bool_):
                 raise InvalidParameter(f"{each.name} must be True or False, got {type(value).__name__}")
 
-    def _fit_arrays(self, X: Any, y: Any, asked: _Asked) -> None:
+    def _fit_arrays(self, X: object, y: object, asked: _Asked) -> None:
         try:
             rows, targets = self._read(X, y)
         finally:
@@ -187,7 +187,7 @@ class PrivateEstimator(BaseEstimator):
         self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(fit_plan), notes)
 
     def _fit_table(
-        self, table: Table, y: Any, asked: _Asked, target: str | None, features: Sequence[str] | None
+        self, table: Table, y: object, asked: _Asked, target: str | None, features: Sequence[str] | None
     ) -> None:
         if y is not None:
             raise InvalidParameter('the target is a column of the table: fit(table, target="...")')
@@ -252,7 +252,7 @@ class PrivateEstimator(BaseEstimator):
         payer = self.ledger if self.ledger is not None else current()
         return Unit() if payer is None else payer.unit
 
-    def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
+    def _read(self, X: object, y: object) -> tuple[Any, Any]:
         """Rows and targets as arrays. With `bad_rows="error"` some are refused for their values."""
         if self.bad_rows not in ("error", "zero"):
             raise InvalidParameter('bad_rows must be "error" or "zero"')

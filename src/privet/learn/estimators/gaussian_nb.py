@@ -61,14 +61,14 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
         if self.classes is not None:
             check_labels(known_classes(self.classes), targets)
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.naive_bayes import GaussianNB as Plain
 
         plain = Plain().fit(dense(rows), targets)
         self.theta_, self.var_, self.class_prior_ = plain.theta_, plain.var_, plain.class_prior_
         self.class_count_, self.classes_ = plain.class_count_, plain.classes_
 
-    def _likelihoods(self, X: Any) -> Array:
+    def _likelihoods(self, X: object) -> Array:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
@@ -79,17 +79,17 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
         ]
         return np.column_stack(made)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """The likeliest class of each row."""
         places = self._likelihoods(X).argmax(axis=1)  # first, since it refuses a model that is not fitted
         return np.asarray(self.classes_[places])
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: object) -> Array:
         """Logarithms of `predict_proba`."""
         made = self._likelihoods(X)
         return np.asarray(made - special().logsumexp(made, axis=1, keepdims=True))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         """The probability of each class."""
         return np.exp(self.predict_log_proba(X))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from privet._calls import door
 from privet._validate import above
@@ -44,7 +44,7 @@ class HuberRegressor(LinearRegressor, LinearModel):
     def _loss(self) -> Loss:
         return Huber(above("bend", self.bend, 0.0))
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.linear_model import HuberRegressor as Plain
 
         plain = Plain(alpha=self.alpha, fit_intercept=bool(self.fit_intercept), tol=1e-8, max_iter=10_000)

@@ -66,7 +66,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
         made = _in_units(np.asarray(value), plan.task)
         self.cluster_centers_ = made if self.bounds is None else np.clip(made, *column_ends(self.bounds, made.shape[1]))
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: Any, targets: object) -> None:
         from sklearn.cluster import KMeans as Plain
 
         clusters = count("n_clusters", self.n_clusters, 1)
@@ -82,22 +82,22 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: object) -> Array:
         """The distance of every row to every centre."""
         return self._distances(X)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """The number of the nearest centre of each row."""
         return self._distances(X).argmin(axis=1)
 
-    def _distances(self, X: Any) -> Array:
+    def _distances(self, X: object) -> Array:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
         values = dense(read_rows(self, X, reset=False))
         return np.column_stack([np.linalg.norm(values - center, axis=1) for center in self.cluster_centers_])
 
-    def fit_predict(self, X: Any, y: Any = None) -> Array:
+    def fit_predict(self, X: object, y: object = None) -> Array:
         """Fit, and the numbers of the nearest centres of these rows: not private, for whoever may see the rows."""
         return self.fit(X).predict(X)
 

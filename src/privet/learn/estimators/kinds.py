@@ -30,7 +30,7 @@ _BY_CLASS: tuple[tuple[Any, str], ...] = (
 )
 
 
-def check_kinds(rows: Any, *, objects: bool = True) -> None:
+def check_kinds(rows: object, *, objects: bool = True) -> None:
     """Refuse X with a column of dates, durations or texts: by the types of columns, and, of `objects`, by theirs, which
     are data.
 
@@ -46,7 +46,7 @@ def check_kinds(rows: Any, *, objects: bool = True) -> None:
             raise InvalidData(f"{where} holds {found}")
 
 
-def _columns(rows: Any) -> Iterator[tuple[str, Any, Any]]:
+def _columns(rows: object) -> Iterator[tuple[str, Any, Any]]:
     """The name to call it by, its type, and its values: of a data frame for each column, else once."""
     names, kinds = getattr(rows, "columns", None), getattr(rows, "dtypes", None)
     if names is not None and kinds is not None:
@@ -62,7 +62,7 @@ def _columns(rows: Any) -> Iterator[tuple[str, Any, Any]]:
         yield "X", rows.dtype, rows
 
 
-def _named(kind: Any) -> str | None:
+def _named(kind: object) -> str | None:
     """The content of a type that is no number, from the type alone; of categories, what they are."""
     if hasattr(kind, "categories") and hasattr(kind.categories, "dtype"):
         return _named(kind.categories.dtype) or _of_objects(kind.categories)
@@ -73,7 +73,7 @@ def _named(kind: Any) -> str | None:
     return next((found for begin, found in _BY_NAME.items() if name.startswith(begin)), None)
 
 
-def _of_objects(values: Any) -> str | None:
+def _of_objects(values: object) -> str | None:
     """The things among objects that are no numbers."""
     kinds = {type(each) for each in np.asarray(values, dtype=object).ravel()}
     for classes, found in _BY_CLASS:

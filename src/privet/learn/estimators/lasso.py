@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from privet._calls import door
 from privet._validate import at_least
@@ -41,7 +41,7 @@ class Lasso(PenalisedRegressor, LinearModel):
     def _penalty(self) -> Penalty:
         return Penalty(l1=at_least("alpha", self.alpha, 0.0))
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.linear_model import Lasso as Plain
 
         plain = Plain(alpha=self.alpha, fit_intercept=bool(self.fit_intercept), tol=1e-10, max_iter=100_000)

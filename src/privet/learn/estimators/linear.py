@@ -103,7 +103,7 @@ class LinearModel(PrivateEstimator):
     def _set(self, value: Any, plan: Any) -> None:
         self.coef_, self.intercept_ = plan.task.raw(value)
 
-    def _margins(self, X: Any) -> Array:
+    def _margins(self, X: object) -> Array:
         """The margin of each row: X w + intercept."""
         from sklearn.utils.validation import check_is_fitted
 
@@ -112,11 +112,11 @@ class LinearModel(PrivateEstimator):
         return np.asarray(rows @ np.asarray(self.coef_).T + self.intercept_)
 
 
-def _is_bought(row_norm: Any) -> bool:
+def _is_bought(row_norm: object) -> bool:
     return isinstance(row_norm, str) and row_norm == "private"
 
 
-def facts_of_rows(row_norm: Any, bounds: Any, columns: int) -> tuple[Any, Any, float]:
+def facts_of_rows(row_norm: object, bounds: object, columns: int) -> tuple[Any, Any, float]:
     """Centres, scales and row norm from what the user says; it is an error to give neither `row_norm` nor `bounds`."""
     if _is_bought(row_norm):
         raise InvalidParameter(
@@ -159,7 +159,7 @@ def column_ends(bounds: Any, columns: int) -> tuple[Array, Array]:
     return ends[0], ends[1]
 
 
-def known_classes(classes: Any) -> Classes:
+def known_classes(classes: object) -> Classes:
     """The classes as given; missing ones are an error: reading them off y would tell about it."""
     if classes is None:
         raise InvalidParameter("give classes=, the public list of labels: read off y it would tell who is in the data")

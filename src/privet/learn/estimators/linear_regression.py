@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from privet._calls import door
 from privet.learn.estimators.estimator import EstimatorExample, register
@@ -37,7 +37,7 @@ class LinearRegression(SquaresRegressor, LinearModel):
 
     called = "linear"
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.linear_model import LinearRegression as Plain
 
         self._copy(Plain(fit_intercept=bool(self.fit_intercept)).fit(rows, targets))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from privet._calls import door
 from privet.errors import InvalidParameter
@@ -48,7 +48,7 @@ class LinearSVC(LinearClassifier, LinearModel):
     def _loss(self) -> Loss:
         return HuberHinge(self.half_width)
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.svm import LinearSVC as Plain
 
         plain = Plain(loss="hinge", C=self.C, fit_intercept=bool(self.fit_intercept), max_iter=100_000, random_state=0)

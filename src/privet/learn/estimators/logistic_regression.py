@@ -96,17 +96,17 @@ class LogisticRegression(LinearClassifier, LinearModel):
             raise InvalidParameter("intervals are those of a private fit: call fit with an epsilon first")
         return margin_intervals(released, self._facts, level, of)
 
-    def _copy(self, plain: Any) -> None:
+    def _copy(self, plain: object) -> None:
         super()._copy(plain)
         self._released = None
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.linear_model import LogisticRegression as Plain
 
         plain = Plain(C=self.C, fit_intercept=bool(self.fit_intercept), tol=1e-10, max_iter=10_000)
         self._copy(plain.fit(rows, targets))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         """The probability of each class."""
         margins = self.decision_function(X)
         if margins.ndim > 1:
@@ -114,7 +114,7 @@ class LogisticRegression(LinearClassifier, LinearModel):
         second = np.asarray(special().expit(margins))
         return np.column_stack([1.0 - second, second])
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: object) -> Array:
         """Logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

@@ -17,7 +17,7 @@ Of = Literal["population", "sample"]
 _DOUBT = 0.1  # of what an interval may fail by: for the noise of the Hessian; the rest for that of the coefficients
 
 
-def margin_intervals(released: Any, plan: Any, level: float, of: Of) -> Array:
+def margin_intervals(released: object, plan: Any, level: float, of: Of) -> Array:
     """(low, high) for every coefficient in the units of the data, and for the intercept last."""
     miss = 1.0 - open_fraction("level", level)
     if of not in ("population", "sample"):
@@ -36,7 +36,7 @@ def margin_intervals(released: Any, plan: Any, level: float, of: Of) -> Array:
     return np.column_stack([middle - reach, middle + reach])
 
 
-def _missing(plan: Any) -> str:
+def _missing(plan: object) -> str:
     if isinstance(plan, OutputFit) and isinstance(plan.noise, Gaussian):
         return (
             'OutputPerturbation() has intervals of="sample": how far its regulariser moves the minimum is not released'

@@ -71,10 +71,10 @@ class MinMaxScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
             raise InvalidParameter("tail must be below 1/2: the share of the records beyond each end of the range")
         return ColumnRanges.planned(column_task(self.bounds, columns, unit), self.tail, promise)
 
-    def _set(self, value: Any, plan: Any) -> None:
+    def _set(self, value: object, plan: object) -> None:
         self._set_range(*np.asarray(value))
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         values = dense(rows)
         self._set_range(values.min(axis=0), values.max(axis=0))
 
@@ -97,7 +97,7 @@ class MinMaxScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         self.scale_ = (high - low) / np.where(wide, self.data_range_, 1.0)
         self.min_ = low - self.data_min_ * self.scale_
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: object) -> Array:
         """Rows on the common range."""
         from sklearn.utils.validation import check_is_fitted
 
@@ -105,7 +105,7 @@ class MinMaxScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         made = dense(read_rows(self, X, reset=False)) * self.scale_ + self.min_
         return np.asarray(np.clip(made, *self._asked_range()) if self.clip else made)
 
-    def inverse_transform(self, X: Any) -> Array:
+    def inverse_transform(self, X: object) -> Array:
         """Rows in the units of the data."""
         return np.asarray((read_made(self, X, "min_") - self.min_) / self.scale_)
 

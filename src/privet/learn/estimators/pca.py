@@ -76,7 +76,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         self.above_noise_ = self.explained_variance_ > self.noise_edge_
         self.n_components_ = len(places)
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.decomposition import PCA as Plain
 
         plain = Plain(n_components=self.n_components, svd_solver="full").fit(dense(rows))
@@ -90,7 +90,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: object) -> Array:
         """Rows in the coordinates of the components."""
         from sklearn.utils.validation import check_is_fitted
 
@@ -98,7 +98,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         rows = dense(read_rows(self, X, reset=False))
         return np.asarray((rows - self.mean_) @ self.components_.T)
 
-    def inverse_transform(self, X: Any) -> Array:
+    def inverse_transform(self, X: object) -> Array:
         """Rows in the units of the data, from coordinates of the components."""
         return np.asarray(read_made(self, X, "components_") @ self.components_ + self.mean_)
 

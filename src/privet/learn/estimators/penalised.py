@@ -53,7 +53,7 @@ class PenalisedRegressor(LinearRegressor):
         solver = self._default_solver(task, promise)[0] if self.solver is None else self.solver
         return penalised_plan(solver, self._penalty(), task, promise)
 
-    def _set(self, value: Any, plan: Any) -> None:
+    def _set(self, value: object, plan: Any) -> None:
         found = np.asarray(value["coefficients"] if isinstance(value, dict) else value)
         self.coef_, self.intercept_ = plan.task.raw(found)
 

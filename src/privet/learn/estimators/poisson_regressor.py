@@ -62,7 +62,7 @@ class PoissonRegressor(LinearRegressor, LinearModel):
         if (targets < 0).any():
             raise InvalidData("y must not be negative: counts are regressed")
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.linear_model import PoissonRegressor as Plain
 
         plain = Plain(alpha=self.alpha, fit_intercept=bool(self.fit_intercept), tol=1e-10, max_iter=10_000)
@@ -73,7 +73,7 @@ class PoissonRegressor(LinearRegressor, LinearModel):
         tags.target_tags.positive_only = True
         return tags
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """The expected count for each row."""
         with np.errstate(over="ignore"):
             return np.exp(self._margins(X))

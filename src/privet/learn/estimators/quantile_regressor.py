@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from privet._calls import door
 from privet.learn.estimators.estimator import EstimatorExample, register
@@ -44,7 +44,7 @@ class QuantileRegressor(LinearRegressor, LinearModel):
     def _loss(self) -> Loss:
         return Pinball(self.quantile, self.half_width)
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.linear_model import QuantileRegressor as Plain
 
         plain = Plain(quantile=self.quantile, alpha=self.alpha, fit_intercept=bool(self.fit_intercept))

@@ -28,7 +28,7 @@ _TYPES = ("argument must be", "np.matrix is not supported", "Feature names are o
 _QUOTED = re.compile(r"\narray=.*(?=\nReshape your data)|(?<=Complex data not supported)\n.*", re.DOTALL)
 
 
-def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True, least: int = 1) -> Any:
+def read_rows(estimator: object, rows: object, *, reset: bool, finite: bool = True, least: int = 1) -> Any:
     """X as float64 or float32, dense or CSR, with scikit-learn's checks of shape, type and feature names; `least` is how
     many records there have to be. Unless all have to be `finite`, an object that is no number is NaN: what type a single
     element has is data, and no reason to refuse all of them."""
@@ -55,7 +55,7 @@ def read_rows(estimator: Any, rows: Any, *, reset: bool, finite: bool = True, le
     raise told  # after the handler: an error that is raised in it would keep the other one, and what that quotes
 
 
-def read_targets(targets: Any, *, numbers: bool = False, quiet: bool = False) -> Array:
+def read_targets(targets: object, *, numbers: bool = False, quiet: bool = False) -> Array:
     """y in one dimension, of whatever type; elements of objects that are neither numbers nor texts are None. `quiet` reads
     objects as `numbers`, where those are asked for: the type of one element is data, and what is no number is NaN."""
     try:
@@ -72,7 +72,7 @@ def read_targets(targets: Any, *, numbers: bool = False, quiet: bool = False) ->
     raise told
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A number or a text as Python's own, anything else as None: what pandas calls NA cannot be compared, for one."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -120,7 +120,7 @@ def _objects(values: list[Any]) -> Array:
     return made
 
 
-def read_made(estimator: Any, made: Any, fitted: str) -> Array:
+def read_made(estimator: object, made: object, fitted: str) -> Array:
     """The output of a transformer, for the way back: numbers in as many columns as the attribute `fitted` is long."""
     check_is_fitted(estimator)
     columns = len(getattr(estimator, fitted))
@@ -135,12 +135,12 @@ def read_made(estimator: Any, made: Any, fitted: str) -> Array:
     raise told
 
 
-def dense(rows: Any) -> Array:
+def dense(rows: object) -> Array:
     """Rows as an array."""
     return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
 
 
-def _unmasked(values: Any) -> Any:
+def _unmasked(values: object) -> Any:
     """Values with missing ones where they are masked: scikit-learn would read what lies under the mask."""
     if not isinstance(values, np.ma.MaskedArray):
         return values

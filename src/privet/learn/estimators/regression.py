@@ -36,7 +36,7 @@ class SquaresRegressor(LinearRegressor):
     def _default_solver(self, task: Task, promise: Guarantee) -> tuple[Solver, str]:
         return usual_solver(promise, self._ridge()), "squares: a few noisy sums say everything about them"
 
-    def _set(self, value: Any, plan: Any) -> None:
+    def _set(self, value: object, plan: Any) -> None:
         released = value if isinstance(value, dict) else None
         self._released, self._facts = released, plan.task
         found = np.asarray(value if released is None else released["coefficients"])
@@ -48,7 +48,7 @@ class SquaresRegressor(LinearRegressor):
         coef, intercept = plan.task.raw(found)
         self.coef_, self.intercept_ = coef, np.asarray(intercept)[()]
 
-    def _copy(self, plain: Any) -> None:
+    def _copy(self, plain: object) -> None:
         super()._copy(plain)
         self._released = None
 

@@ -19,7 +19,7 @@ class LinearRegressor(RegressorMixin):
 
     if TYPE_CHECKING:  # of LinearModel
 
-        def _margins(self, X: Any) -> Array: ...
+        def _margins(self, X: object) -> Array: ...
 
     def _target(self) -> Target:
         return known_interval(self.bounds_y)
@@ -34,6 +34,6 @@ class LinearRegressor(RegressorMixin):
         """The attributes of a fitted scikit-learn model."""
         self.coef_, self.intercept_ = np.asarray(plain.coef_), np.asarray(plain.intercept_)[()]
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """The prediction for each row."""
         return self._margins(X)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from privet._calls import door
 from privet._validate import at_least
@@ -39,7 +39,7 @@ class Ridge(SquaresRegressor, LinearModel):
     def _ridge(self) -> float:
         return at_least("alpha", self.alpha, 0.0)
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.linear_model import Ridge as Plain
 
         self._copy(Plain(alpha=self.alpha, fit_intercept=bool(self.fit_intercept), tol=1e-12).fit(rows, targets))

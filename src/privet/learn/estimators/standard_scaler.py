@@ -51,13 +51,13 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         self.mean_, self.var_ = means[0], variances[0]
         self.scale_ = np.sqrt(self.var_)
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.preprocessing import StandardScaler as Plain
 
         plain = Plain().fit(dense(rows))
         self.mean_, self.var_, self.scale_ = plain.mean_, plain.var_, plain.scale_
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: object) -> Array:
         """Rows on the common scale."""
         from sklearn.utils.validation import check_is_fitted
 
@@ -66,7 +66,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         moved = rows - self.mean_ if self.with_mean else rows
         return np.asarray(moved / self.scale_ if self.with_std else moved)
 
-    def inverse_transform(self, X: Any) -> Array:
+    def inverse_transform(self, X: object) -> Array:
         """Rows in the units of the data."""
         made = read_made(self, X, "mean_")
         values = made * self.scale_ if self.with_std else made

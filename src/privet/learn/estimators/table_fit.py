@@ -76,7 +76,7 @@ def table_plan(model: Any, columns: int, table: Table, promise: Guarantee) -> Me
     return PersonFit.planned(rows, table.unit, most, promise)
 
 
-def plan_of_rows(plan: Any) -> Any:
+def plan_of_rows(plan: object) -> Any:
     """The plan that sees rows, inside one about persons."""
     return plan.rows if isinstance(plan, PersonFit) else plan
 
@@ -94,7 +94,7 @@ def table_notes(model: Any, plan: Any, promise: Guarantee) -> tuple[str, ...]:
     return (*model._notes(plan.rows, share), kept, zeros)
 
 
-def table_records(table: Table, encoding: Encoding, plan: Any) -> TableRecords:
+def table_records(table: Table, encoding: Encoding, plan: object) -> TableRecords:
     """The records for this plan: what cannot be run on them is refused here, before anything is paid."""
     inner = plan_of_rows(plan)
     records = TableRecords(table.rows, table.data, encoding, one_pass=getattr(inner, "one_pass", False))

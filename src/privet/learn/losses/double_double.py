@@ -18,7 +18,7 @@ _HALVINGS = 9  # of the argument of a power: its series is then short
 _TERMS = 10
 
 
-def pair(value: Any) -> Pair:
+def pair(value: object) -> Pair:
     """A number as it is.
 
     >>> pair(2.0)

@@ -76,7 +76,7 @@ class ArrayRecords(Records):
         return [*held, self._targets]
 
 
-def _is_csr(rows: Any) -> bool:
+def _is_csr(rows: object) -> bool:
     return getattr(rows, "format", None) == "csr" and hasattr(rows, "indptr")
 
 

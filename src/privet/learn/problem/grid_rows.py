@@ -294,7 +294,7 @@ class _Total:
         return self._low if self._high is None else self._wide()
 
 
-def _is_csr(rows: Any) -> bool:
+def _is_csr(rows: object) -> bool:
     return getattr(rows, "format", None) == "csr"
 
 

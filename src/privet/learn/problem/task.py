@@ -83,7 +83,7 @@ class Task:
         if isinstance(self.target, Classes) and len(self.target.labels) > 2:
             raise InvalidParameter("this loss tells two classes apart, and classes= holds more")
 
-    def admit(self, records: Any) -> None:
+    def admit(self, records: object) -> None:
         """Refuse records of the wrong type, kind or number of columns: from public facts."""
         if not isinstance(records, Records):
             raise InvalidData("a plan is run on records: the estimator's fit(X, y) makes them")

@@ -46,7 +46,7 @@ def in_two(records: Records, drawn: Callable[[int], Array]) -> tuple[Records, Re
     return Part(records, [~mask for mask in masks]), Part(records, masks)
 
 
-def score_of(model: Any, task: Task, records: Records) -> Fraction:
+def score_of(model: object, task: Task, records: Records) -> Fraction:
     """The sum over records of a number between 0 and 1, exactly: whether the class is right, or 1 - (residual/width)^2.
 
     Margins are computed element by element, so that a record's score depends on that record alone.
@@ -58,7 +58,7 @@ def score_of(model: Any, task: Task, records: Records) -> Fraction:
     return Fraction(total, STEPS)
 
 
-def _scores(model: Any, task: Task, rows: Array, targets: Array) -> Array:
+def _scores(model: object, task: Task, rows: Array, targets: Array) -> Array:
     margins = _margins(model, rows)
     encoded, bad = task.target.encoded(targets)
     fits = np.isfinite(margins).all(axis=1) & ~bad

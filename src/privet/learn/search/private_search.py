@@ -172,7 +172,7 @@ class PrivateSearchCV(PrivateEstimator):
         if hasattr(best, "classes_"):
             self.classes_ = best.classes_
 
-    def _fit_exactly(self, rows: Any, targets: Any) -> None:
+    def _fit_exactly(self, rows: object, targets: object) -> None:
         from sklearn.model_selection import GridSearchCV
 
         grid = [{name: [value] for name, value in each.items()} for each in self._candidates()]
@@ -196,19 +196,19 @@ class PrivateSearchCV(PrivateEstimator):
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Predictions of the best model."""
         return np.asarray(self._best().predict(X))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         """Probabilities of classes by the best model."""
         return np.asarray(self._best().predict_proba(X))
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: object) -> Array:
         """Margins of the best model."""
         return np.asarray(self._best().decision_function(X))
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: object, y: object) -> float:
         """The score of the best model on these records, without privacy: for public ones."""
         return float(self._best().score(X, y))
 
@@ -237,7 +237,7 @@ def _check_different(plans: Sequence[Any]) -> None:
             )
 
 
-def _released(value: Any) -> Any:
+def _released(value: object) -> Any:
     """The output of a fit: an array, or a record of them."""
     return value if isinstance(value, Mapping) else np.asarray(value)
 
@@ -381,7 +381,7 @@ class SearchFit(Algorithm[Any, Any]):
     def form(self) -> Form:
         return Record({"candidate": Numbers(), "score": Numbers(), "value": Anything()})
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         for plan in self.plans:
             plan._admit(value)
 
@@ -424,7 +424,7 @@ class SearchFit(Algorithm[Any, Any]):
             raise InvalidParameter("a try released something else than what it is priced for")
         return self.loss
 
-    def _score(self, place: int, value: Any, records: Records) -> Fraction:
+    def _score(self, place: int, value: object, records: Records) -> Fraction:
         """Not releasable: `judge` adds its noise."""
         model, plan = clone(self.models[place]), self.plans[place]
         model._set(_released(value), plan)

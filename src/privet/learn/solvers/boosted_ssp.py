@@ -248,7 +248,7 @@ def _without_slopes(task: Task, mean: Mean) -> dict[str, Any]:
     return {"coefficients": made, "center": made, "start": made, **unknown}
 
 
-def _products(task: Task, data: WholeRows, moments: Any, level: int, noisy: bool) -> tuple[Any, Fraction]:
+def _products(task: Task, data: WholeRows, moments: object, level: int, noisy: bool) -> tuple[Any, Fraction]:
     """The exact sum of unit row times (target - level), and how far from the level a target can be: not releasable.
 
     Where noise is large, distances beyond 1, which are rare, are clipped: that costs less than the noise for them.

@@ -127,7 +127,7 @@ class BoughtNorm(Algorithm[Any, Any]):
         yield Example(made(Unit("replace"), rho), one, other, rho, cost="costly", detects=0.25)
 
 
-def fit_share(promise: Guarantee, plan: Any) -> Guarantee:
+def fit_share(promise: Guarantee, plan: object) -> Guarantee:
     """The promise that a fit was planned for: the rest of the promise where a norm was bought, else all of it.
 
     >>> fit_share(Guarantee(1.0, 1e-6), None).epsilon

@@ -9,7 +9,7 @@ from privet.learn.losses import Loss
 from privet.learn.problem import Task
 
 
-def _of(check: Callable[..., Any], *limits: Any) -> Callable[[str, Any], Any]:
+def _of(check: Callable[..., Any], *limits: object) -> Callable[[str, Any], Any]:
     return lambda name, value: check(name, value, *limits)
 
 

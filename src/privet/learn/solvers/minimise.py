@@ -116,7 +116,7 @@ class Objective(NamedTuple):
         rest = 8.0 * (self.strength * length + float(np.linalg.norm(self.linear)) + slopes * 2.0**-10)
         return _UNIT * (records * each + tiles + sums + rest)
 
-    def hessian(self, w: Array, kind: Any = _DOUBLE) -> Array:
+    def hessian(self, w: Array, kind: object = _DOUBLE) -> Array:
         """From products of floats of that kind."""
         loss = self.loss
         made = _hessian if loss.outputs == 1 else _hessian_of_classes
@@ -158,7 +158,7 @@ def _in_long_doubles(chunks: Iterator[Chunk], loss: Loss, w: Array) -> tuple[Arr
     return total, slopes, records, added
 
 
-def _margins(rows: Any, loss: Loss, w: Array) -> Array:
+def _margins(rows: object, loss: Loss, w: Array) -> Array:
     """One margin a row, or one for each class: then `w` holds their weights one class after another."""
     return np.asarray(rows @ (w if loss.outputs == 1 else w.reshape(loss.outputs, -1).T))
 
@@ -302,7 +302,7 @@ def _count(chunks: Iterator[Chunk]) -> int:
 
 
 def _descent(
-    objective: Objective, w: Array, inverse: Inverse | None, done: Callable[[Point], bool], finest: Any
+    objective: Objective, w: Array, inverse: Inverse | None, done: Callable[[Point], bool], finest: object
 ) -> tuple[Point, Inverse | None]:
     """From w to a point that is `done`, or to where no step leads on; and the last Hessian, as what divides by it.
 
@@ -327,7 +327,7 @@ def _descent(
     return at, inverse
 
 
-def _inverse(objective: Objective, w: Array, kind: Any) -> Inverse:
+def _inverse(objective: Objective, w: Array, kind: object) -> Inverse:
     if len(w) > _DIRECT:
         return lambda gradient: _conjugate(objective, w, gradient)
     try:

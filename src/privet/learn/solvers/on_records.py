@@ -1,7 +1,7 @@
 """The common ground of the plans of all fits: they read records of their task, and their parts are made for its
 reach."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from privet.errors import InvalidParameter
 from privet.learn.problem import Task
@@ -31,7 +31,7 @@ class OnRecords:
         """An array of numbers, unless a plan says otherwise."""
         return Numbers()
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         self.task.admit(value)
 
 

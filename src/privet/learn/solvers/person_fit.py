@@ -117,7 +117,7 @@ class PersonFit(Algorithm[Any, Any]):
     def form(self) -> Form:
         return self.rows.form
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         if not isinstance(value, TableRecords) or not value.scan.persons:
             raise InvalidData("a fit about persons is run on a table about persons")
         if value.scan.most_rows > self.max_rows:

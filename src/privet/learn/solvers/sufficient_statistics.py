@@ -144,7 +144,7 @@ class StatisticsFit(OnRecords, Algorithm[Any, Any]):
             made["coefficients"] = least_penalised(made["coefficients"], gram, about)
         return made
 
-    def _released(self, gram: Any, source: Source) -> Array:
+    def _released(self, gram: object, source: Source) -> Array:
         """The noisy matrix: `SymmetricGaussian` takes it as it is, `Ball` as a vector of its half."""
         if isinstance(self.noise, SymmetricGaussian):
             return np.asarray(self.noise.release(gram, source=source).value)

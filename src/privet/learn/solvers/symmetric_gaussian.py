@@ -82,7 +82,7 @@ class SymmetricGaussian(Mechanism[Any, Any]):
         """About the largest eigenvalue of the noise alone: sigma sqrt(2 size)."""
         return self.sigma * math.sqrt(2.0 * self.size)
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "iO" or value.shape != (self.size, self.size):
             raise InvalidData(f"the matrix must be an array of integers with {self.size} rows and columns")
 

@@ -29,7 +29,7 @@ def _connection_class() -> Any:
     class Timed(driver().Connection):  # type: ignore[misc]
         limit = 60.0
 
-        def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
+        def wait(self, gen: object, *arguments: object, **options: object) -> Any:
             return super().wait(self._limited(gen), *arguments, **options)
 
         def _limited(self, gen: Any) -> Generator[Any, Any, Any]:

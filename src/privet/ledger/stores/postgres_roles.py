@@ -46,7 +46,7 @@ REVOKE ALL ON FUNCTION {s}.append_entry(bigint, bytea, bytea, text, text, text, 
 
 
 def grant_roles(
-    url: Any, *, readers: Iterable[str] = (), spenders: Iterable[str] = (), custodians: Iterable[str] = ()
+    url: object, *, readers: Iterable[str] = (), spenders: Iterable[str] = (), custodians: Iterable[str] = ()
 ) -> None:
     """Give roles of the server their rights on a ledger; call it as the owner of the schema. Names exist already.
 

@@ -101,10 +101,10 @@ class AdditiveMechanism(Mechanism[Any, Any]):
     def standard_deviation(self) -> float:
         """Standard deviation of the noise in one coordinate."""
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         admit_value(value)
 
-    def _prepare(self, value: Any) -> Numbers:
+    def _prepare(self, value: object) -> Numbers:
         return read_value(value)
 
     def _draw(self, prepared: Numbers, runs: int, source: Source) -> Array:
@@ -171,7 +171,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         noisy = self._noisy(rest, self._steps, source, size=runs)
         return [self._grid.times(whole + steps) for steps in noisy.tolist()]
 
-    def _error_given(self, drawn: Any, prepared: Numbers) -> ErrorBar | None:
+    def _error_given(self, drawn: object, prepared: Numbers) -> ErrorBar | None:
         """The quantile of the noise, and half the distance of doubles where the released ones are large."""
         bar, largest = self._bar(max(1, prepared.size)), _largest(drawn)
         if largest < self.step * 2.0**53:
@@ -184,7 +184,7 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         """Where a release has saturated, or may have."""
         return min(2.0 ** min(FARTHEST - 1 + self._grid.exponent, 1023), _LARGEST)
 
-    def _notes(self, drawn: Any) -> tuple[str, ...]:
+    def _notes(self, drawn: object) -> tuple[str, ...]:
         return ("saturated",) if _largest(drawn) >= self._end else ()
 
     def _bar(self, dimension: int) -> ErrorBar:

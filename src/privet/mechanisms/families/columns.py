@@ -69,7 +69,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) or exact_ratio(value) is not None or _nan_by_type(value)
 
 
-def as_element(value: Any) -> Any:
+def as_element(value: object) -> Any:
     """An item of a stream as an element of a list: the number, or None for whatever is none. What an element is, is
     data, and a refusal would tell.
 
@@ -103,7 +103,7 @@ def holds_booleans(value: object) -> bool:
     return column_kind(value) == "bool"
 
 
-def holds_floats(value: Any) -> bool:
+def holds_floats(value: object) -> bool:
     """True if a typed container holds numbers that need not be whole, by its schema.
 
     >>> holds_floats(np.array([1.0])), holds_floats(np.array([1]))
@@ -112,7 +112,7 @@ def holds_floats(value: Any) -> bool:
     return column_kind(value) not in ("bool", "whole")
 
 
-def holds_no_text(value: Any) -> bool:
+def holds_no_text(value: object) -> bool:
     """True if a typed container holds numbers, booleans, times or bytes, by its schema: no text can stand in it.
 
     >>> holds_no_text(np.array([1.0])), holds_no_text(np.array(["a"])), holds_no_text(np.array([b"a"]))
@@ -221,7 +221,7 @@ _HOLDERS = {"DataFrame", "Series", "Index", "ExtensionArray", "Table", "RecordBa
 _REFUSED = {"text": _TEXT, "object": _OBJECTS, "wide": _WIDE, "other": _KIND}
 
 
-def dimensions(value: Any) -> int:
+def dimensions(value: object) -> int:
     """The number of dimensions that a typed container has: 1 for a column, 0 for a number in the clothes of an array.
 
     >>> dimensions(np.zeros((2, 3))), dimensions(np.array(1.0))
@@ -233,7 +233,7 @@ def dimensions(value: Any) -> int:
     return 1 if isinstance(value, _TYPED) or _library(value) else _foreign(value).ndim
 
 
-def column_kind(value: Any) -> str:
+def column_kind(value: object) -> str:
     """The kind of values in a typed container, from its schema alone: "bool", "whole", "float", "time", "span", or what
     is refused.
 
@@ -271,7 +271,7 @@ def _pandas_kind(dtype: Any) -> str:
     return "time" if name == "DatetimeTZDtype" else "text" if name in ("StringDtype", "CategoricalDtype") else "other"
 
 
-def _polars_kind(series: Any) -> str:
+def _polars_kind(series: object) -> str:
     import polars as pl
 
     dtype = getattr(series, "dtype", None)
@@ -290,7 +290,7 @@ def _polars_kind(series: Any) -> str:
     return "text" if dtype in (pl.String, pl.Categorical, pl.Enum, pl.Binary) else "other"
 
 
-def _arrow_kind(kind: Any) -> str:
+def _arrow_kind(kind: object) -> str:
     import pyarrow as pa
 
     test = pa.types
@@ -333,7 +333,7 @@ def read_column(value: Any) -> Column:
     return Column(values, column.absent)
 
 
-def _foreign(value: Any) -> Array:
+def _foreign(value: object) -> Array:
     try:
         return np.asarray(value)
     except Exception:  # another library's reason may quote a value

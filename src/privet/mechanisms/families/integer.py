@@ -62,7 +62,7 @@ class IntegerMechanism(Mechanism[Any, Any]):
     def _noise(self, shape: tuple[int, ...], source: Source) -> Array:
         return self._law.draw(shape, source)
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         admit_value(value)
         if is_number(value):
             whole = isinstance(value, Integral | np.bool_)
@@ -71,7 +71,7 @@ class IntegerMechanism(Mechanism[Any, Any]):
         if not whole:
             raise InvalidData(_REFUSED)
 
-    def _prepare(self, value: Any) -> int | Array:
+    def _prepare(self, value: object) -> int | Array:
         numbers = read_value(value)
         if numbers.array is not None:
             array = numbers.array
@@ -95,11 +95,11 @@ class IntegerMechanism(Mechanism[Any, Any]):
             flat[:, start : start + wide] = self._finish(noisy)
         return out
 
-    def _finish(self, total: Any) -> Any:
+    def _finish(self, total: object) -> Any:
         """Post-processing of the noisy integers."""
         return total
 
-    def _error_given(self, drawn: Any, prepared: int | Array) -> ErrorBar | None:
+    def _error_given(self, drawn: object, prepared: int | Array) -> ErrorBar | None:
         size = 1 if isinstance(prepared, int) else max(1, prepared.size)
         bars: dict[int, ErrorBar] = self.__dict__.setdefault(
             "_bars", {}
@@ -108,7 +108,7 @@ class IntegerMechanism(Mechanism[Any, Any]):
             bars[size] = self.error(dimension=size)
         return None if self._notes(drawn) else bars[size]
 
-    def _notes(self, drawn: Any) -> tuple[str, ...]:
+    def _notes(self, drawn: object) -> tuple[str, ...]:
         if not isinstance(drawn, np.ndarray) or not np.any(np.abs(drawn) >= _NEAR_THE_END):
             return ()
         return ("saturated",)

@@ -12,7 +12,7 @@ from privet.mechanisms.families.columns import holds_no_text, is_grouped, is_num
 _NO_COLUMN = "with labels, a report is one text, and several are a column or a list of texts"
 
 
-def public_labels(labels: Any) -> tuple[Any, ...]:
+def public_labels(labels: object) -> tuple[Any, ...]:
     """The labels as a tuple: texts, whole numbers or booleans, all different.
 
     >>> public_labels(np.array(["A", "B"]))
@@ -28,7 +28,7 @@ def public_labels(labels: Any) -> tuple[Any, ...]:
     return items
 
 
-def public_texts(labels: Any) -> tuple[str, ...]:
+def public_texts(labels: object) -> tuple[str, ...]:
     """Labels that are texts, two or more.
 
     >>> public_texts(["yes", "no"])
@@ -40,7 +40,7 @@ def public_texts(labels: Any) -> tuple[str, ...]:
     return found
 
 
-def admit_texts(value: Any) -> None:
+def admit_texts(value: object) -> None:
     """Refuse what is no column of texts, by type, dtype and shape alone.
 
     >>> admit_texts(["red", "green"])
@@ -53,7 +53,7 @@ def admit_texts(value: Any) -> None:
         raise InvalidData("the labels are texts and this column holds none: pass the column of the texts themselves")
 
 
-def places(records: Any, labels: Sequence[Any], *, other: int) -> Array:
+def places(records: object, labels: Sequence[Any], *, other: int) -> Array:
     """The place of each record among the labels; `other` for what is none of them, missing records included.
 
     >>> places(["B", "A", None], ("A", "B"), other=2).tolist()
@@ -71,7 +71,7 @@ def _items(records: Any) -> Iterable[Any]:
     return records if isinstance(records, list | tuple) else list(records)
 
 
-def _place(known: dict[Any, int], item: Any, other: int) -> int:
+def _place(known: dict[Any, int], item: object, other: int) -> int:
     try:
         return known.get(item.item() if isinstance(item, np.generic) else item, other)
     except TypeError:  # what cannot be looked up has no label

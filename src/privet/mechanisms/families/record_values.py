@@ -36,7 +36,7 @@ def public_bounds(bounds: object) -> tuple[float, float]:
     return low, high
 
 
-def admit_records(value: Any) -> None:
+def admit_records(value: object) -> None:
     """Refuse what is no list or column of numbers, by type, dtype and shape alone.
 
     >>> admit_records([1, None, "x"])
@@ -88,7 +88,7 @@ def _of_none(item: object) -> float:
     return math.nan
 
 
-def _of_any(item: Any) -> float:
+def _of_any(item: object) -> float:
     ratio = exact_ratio(item)
     return math.nan if ratio is None else _quotient(*ratio)
 
@@ -115,7 +115,7 @@ _BY_TYPE: dict[type, Callable[[Any], float]] = {
 }
 
 
-def clean_records(value: Any, bounds: tuple[float, float], missing: Missing) -> Array:
+def clean_records(value: object, bounds: tuple[float, float], missing: Missing) -> Array:
     """Records as doubles within the bounds, the missing ones replaced or left out.
 
     >>> clean_records([None, 7, -math.inf], (0.0, 5.0), 1.0).tolist()

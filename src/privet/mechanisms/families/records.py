@@ -96,7 +96,7 @@ class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[overr
         """The number of records where it is public: data of another length are refused."""
         return getattr(self, "n", None)
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         admit_records(value)
         if hasattr(value, "__len__"):
             self._check_length(len(value))
@@ -110,7 +110,7 @@ class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[overr
         if n is not None and length != n:
             raise InvalidData(f"this mechanism was made for exactly n = {n} records, which replace keeps public")
 
-    def _prepare(self, value: Any) -> list[int]:
+    def _prepare(self, value: object) -> list[int]:
         assert self.missing is not None
         records = as_records(value)
         self._check_length(len(records))  # an iterator has a length now
@@ -120,7 +120,7 @@ class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[overr
         ]
         return [sum(column) for column in zip(*pieces, strict=True)]
 
-    def _notes(self, drawn: Any) -> tuple[str, ...]:
+    def _notes(self, drawn: object) -> tuple[str, ...]:
         return (missing_note(self.missing),)
 
     def _draw(self, prepared: list[int], runs: int, source: Source) -> list[Any]:

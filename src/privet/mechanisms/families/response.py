@@ -60,10 +60,10 @@ class ResponseMechanism(Mechanism[Any, Any]):
         """The probability of each single other value."""
         return (1 - self.truth) / (self._k - 1)
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         admit_value(value)
 
-    def _prepare(self, value: Any) -> Array:
+    def _prepare(self, value: object) -> Array:
         """Whole numbers, half up, clamped to 0, ..., k - 1: each value by itself, and none is refused."""
         return codes_of(value, self._k)
 
@@ -92,7 +92,7 @@ class ResponseMechanism(Mechanism[Any, Any]):
     def _error_of(self, prepared: Array) -> ErrorBar | None:
         return self.error(people=max(1, prepared.size)) if self.truth > self.lie else None
 
-    def _shares(self, reports: Any, confidence: float) -> tuple[Array, ErrorBar, Array]:
+    def _shares(self, reports: object, confidence: float) -> tuple[Array, ErrorBar, Array]:
         """Unbiased shares of all k values, how far they may be off, and the variance of each (noise alone)."""
         self._admit(reports)
         array = self._prepare(reports).ravel()
@@ -114,7 +114,7 @@ def _count_radius(n: int, variance: float, least: float, tail: float) -> float:
     return min(bernstein, math.sqrt(n * log / 2.0))
 
 
-def codes_of(value: Any, k: int) -> Array:
+def codes_of(value: object, k: int) -> Array:
     """Whole numbers, half up, clamped to 0, ..., k - 1: each value by itself, and none is refused. A yes or no out of two
     comes back as a yes or no.
 

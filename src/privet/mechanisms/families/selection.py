@@ -99,11 +99,11 @@ class SelectionMechanism(Mechanism[Any, Any]):
     def _choose(self, scores: Array, runs: int, source: Source) -> Any:
         """The chosen indices of `runs` independent releases, the run first."""
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         admit_scores(value)
         self._check_number(len(value) if hasattr(value, "__len__") else None)
 
-    def _prepare(self, value: Any) -> Array:
+    def _prepare(self, value: object) -> Array:
         scores = as_scores(value)
         self._check_number(len(scores))
         return scores
@@ -152,7 +152,7 @@ class SelectionMechanism(Mechanism[Any, Any]):
         return self.error(candidates=len(prepared))
 
 
-def admit_scores(value: Any) -> None:
+def admit_scores(value: object) -> None:
     """Refuse what is no list of scores, by type, dtype and shape alone.
 
     >>> admit_scores([1, 2.5, None])
@@ -218,7 +218,7 @@ def check_monotonic(monotonic: bool, unit: Unit) -> None:
         )
 
 
-def _public_list(candidates: Any) -> tuple[Any, ...]:
+def _public_list(candidates: object) -> tuple[Any, ...]:
     if isinstance(candidates, str | bytes) or not isinstance(candidates, Iterable):
         raise InvalidParameter("candidates must be a list of the public alternatives")
     # a time in nanoseconds stays what it is: Python knows no such times

@@ -50,7 +50,7 @@ class VectorMechanism(Mechanism[Any, Any]):
     def _grid(self) -> Grid:
         return Grid.finer_than(self.clip_norm, _FINE - 1)
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         if not isinstance(value, np.ndarray) or is_masked(value):
             raise InvalidData(
                 f"the records must be a numpy array with one row a record, got {type(value).__name__}: "

@@ -57,7 +57,7 @@ def draw_rounded(
     return out
 
 
-def _shift(whole: Any, values: NDArray[Any], saturate: bool) -> NDArray[np.int64]:
+def _shift(whole: object, values: NDArray[Any], saturate: bool) -> NDArray[np.int64]:
     """whole + values; saturated as a sum, since saturating the noise alone would show the centre."""
     if not saturate:
         return values + (np.int64(whole) if isinstance(whole, int) else whole)

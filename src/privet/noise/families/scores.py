@@ -48,7 +48,7 @@ def _objects(items: list[Any]) -> Scores:
     return out
 
 
-def _exact(item: Any) -> Fraction | float | None:
+def _exact(item: object) -> Fraction | float | None:
     if isinstance(item, Fraction) or (type(item) is float and item == -math.inf):
         return item
     ratio = exact_ratio(item)

@@ -41,14 +41,14 @@ class _Stream(ctypes.Structure):
     ]
 
 
-def exact_doubles(capsule: Any, width: int, call: Callable[[Callable[[], Any]], Any]) -> Iterator[Array]:
+def exact_doubles(capsule: object, width: int, call: Callable[[Callable[[], Any]], Any]) -> Iterator[Array]:
     """The batches of a stream whose columns are `width` doubles without missing values: not releasable."""
     for columns in exact_numbers(capsule, [np.dtype(np.float64)] * width, call):
         yield np.stack(columns, axis=1)
 
 
 def exact_numbers(
-    capsule: Any, kinds: list[np.dtype[Any]], call: Callable[[Callable[[], Any]], Any]
+    capsule: object, kinds: list[np.dtype[Any]], call: Callable[[Callable[[], Any]], Any]
 ) -> Iterator[list[Array]]:
     """The batches of a stream whose columns are numbers of these kinds without missing values: not releasable. The capsule
     owns the stream, and lets go of it at its own end. `call` runs the engine's work for one batch."""

@@ -14,7 +14,7 @@ from privet.tables.scan import Scan
 from privet.tables.schema import draft
 
 
-def engine_of(data: Any) -> Engine:
+def engine_of(data: object) -> Engine:
     """The engine that reads such data.
 
     >>> engine_of("visits.parquet").name, engine_of({"age": [30]}).name
@@ -29,7 +29,7 @@ def engine_of(data: Any) -> Engine:
     raise InvalidData(f"a table is {', '.join(most)} or {last}, got {type(data).__name__}{hint}")
 
 
-def check_settings(data: Any, settings: Mapping[str, Any]) -> None:
+def check_settings(data: object, settings: Mapping[str, Any]) -> None:
     """Refuse settings that the engine of such data does not take.
 
     >>> check_settings("visits.parquet", {"memory_limit": "3GB"})
@@ -52,7 +52,7 @@ def check_sources(plan: Bounded | Scan | Coded, sources: Sources) -> None:
     _engine(plan, sources).check(plan, sources)
 
 
-def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: object) -> Aggregates:
     """The exact sums of every group, bounded for every person, by the engine that holds the data: not releasable.
 
     >>> from privet.tables.columns import Int
@@ -65,7 +65,7 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
     return _engine(plan, sources).exact_aggregates(plan, sources, salts, **settings)
 
 
-def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array] | RowsApart:
+def exact_rows(scan: Scan, sources: Sources, **settings: object) -> Iterator[Array] | RowsApart:
     """The rows of a scan in blocks, once, by the engine that holds them, or where they lie. Not releasable.
 
     >>> from privet.tables.columns import Int
@@ -77,7 +77,7 @@ def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]
     return _engine(scan, sources).exact_rows(scan, sources, **settings)
 
 
-def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any) -> list[Array]:
+def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: object) -> list[Array]:
     """The tables of counts of several cliques of codes, bounded for every person, by the engine that holds the data: not
     releasable.
 
@@ -93,7 +93,7 @@ def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Sal
     return _engine(coded, sources).exact_marginals(coded, cliques, sources, salts, **settings)
 
 
-def exact_codes(coded: Coded, sources: Sources, salts: Salts, **settings: Any) -> Array:
+def exact_codes(coded: Coded, sources: Sources, salts: Salts, **settings: object) -> Array:
     """The codes of every row that counts, a row each, in no order: not releasable.
 
     >>> from privet.tables.coding import Coding
@@ -106,7 +106,7 @@ def exact_codes(coded: Coded, sources: Sources, salts: Salts, **settings: Any) -
     return _engine(coded, sources).exact_codes(coded, sources, salts, **settings)
 
 
-def draft_of(data: Any, *, look: bool = False) -> str:
+def draft_of(data: object, *, look: bool = False) -> str:
     """A schema with the names and kinds of the columns of a table; bounds are never read from the data. With `look` the
     values of texts, as CSV files have them, are looked at for their kind: a tool of the custodian, who may see the data.
 

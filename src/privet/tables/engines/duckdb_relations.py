@@ -20,7 +20,7 @@ _BUSY = (
 _GONE = "its connection is closed, what it reads is gone or has changed, or a transaction has failed there"
 
 
-def is_relation(data: Any) -> bool:
+def is_relation(data: object) -> bool:
     """True if these are rows that a connection of DuckDB would make.
 
     >>> is_relation({"age": [30]})

@@ -38,7 +38,7 @@ class Engine(ABC):
     rows_stay: ClassVar[bool] = False  # whether `exact_rows` are a `RowsApart`: fits then run by totals alone
 
     @abstractmethod
-    def takes(self, data: Any) -> bool:
+    def takes(self, data: object) -> bool:
         """True if this engine reads such data, by their type alone."""
 
     @abstractmethod
@@ -46,15 +46,15 @@ class Engine(ABC):
         """Refuse what the schema of the data does not fit, without a look at a row."""
 
     @abstractmethod
-    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: object) -> Aggregates:
         """The exact sums of every group, bounded for every person: not releasable."""
 
     @abstractmethod
-    def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array] | RowsApart:
+    def exact_rows(self, scan: Scan, sources: Sources, **settings: object) -> Iterator[Array] | RowsApart:
         """The rows of a scan in blocks, once, in little memory, or where they lie: not releasable."""
 
     def exact_marginals(
-        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any
+        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: object
     ) -> list[Array]:
         """The tables of counts of several cliques of codes, bounded for every person: not releasable. Here by every
         combination of all codes that the data have; an engine that knows a shorter way takes it."""
@@ -64,11 +64,11 @@ class Engine(ABC):
         tally.add(list(codes.T), found.rows)
         return tally.tables()
 
-    def exact_codes(self, coded: Coded, sources: Sources, salts: Salts, **settings: Any) -> Array:
+    def exact_codes(self, coded: Coded, sources: Sources, salts: Salts, **settings: object) -> Array:
         """The codes of every row that counts, in no order: not releasable. For small tables, such as holdouts."""
         raise InvalidData("rows of codes are read from files and data in memory: hand in the table as one of these")
 
-    def same_rows(self, one: Any, two: Any) -> bool:
+    def same_rows(self, one: object, two: object) -> bool:
         """True if two tables share a row that is held once, as far as that can be told without a look at a value."""
         return one is two or bool(one == two)
 
@@ -76,7 +76,7 @@ class Engine(ABC):
         """Refuse settings that are not known, or that could change an answer."""
         raise InvalidParameter("settings are those of DuckDB, which reads files and data in memory: give them there")
 
-    def kinds(self, data: Any, *, look: bool) -> Mapping[str, str]:
+    def kinds(self, data: object, *, look: bool) -> Mapping[str, str]:
         """The kind of each column in the engine, from the schema; with `look`, texts by their values: for the custodian
         alone."""
         raise InvalidData("a schema is drafted from a file or from data in memory; write that of a database by hand")

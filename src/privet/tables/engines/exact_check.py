@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 from privet.errors import InvalidData, InvalidParameter
 from privet.tables.columns import Column, Date, as_columns
@@ -74,7 +74,7 @@ class Check:
 
 
 @one_failure
-def exact_check(data: Any, *, columns: Mapping[str, Column], unit: Rows | Person | None = None) -> Check:
+def exact_check(data: object, *, columns: Mapping[str, Column], unit: Rows | Person | None = None) -> Check:
     """The result of a schema on a table: lines that are left out, values that are missing, not read or moved to a
     bound, and rows without a person. **Guarantee:** none; the counts are exact, for the custodian, never releasable.
 

@@ -195,7 +195,7 @@ def _driver() -> Any:
         raise MissingExtra("a table in PostgreSQL needs psycopg; run: pip install 'privet[postgres]'") from None
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     return a is b or (isinstance(a, str) and isinstance(b, str) and a == b)
 
 
@@ -270,19 +270,19 @@ class PostgresEngine(Engine):
     name = "PostgreSQL"
     reads = "a PostgresTable"
 
-    def takes(self, data: Any) -> bool:
+    def takes(self, data: object) -> bool:
         return isinstance(data, PostgresTable)
 
     def check(self, plan: Bounded | Scan | Coded, sources: Sources) -> None:
         check(plan, sources)
 
-    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: object) -> Aggregates:
         return exact_aggregates(plan, sources, salts)
 
-    def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]:
+    def exact_rows(self, scan: Scan, sources: Sources, **settings: object) -> Iterator[Array]:
         return exact_rows(scan, sources)
 
     def exact_marginals(
-        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any
+        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: object
     ) -> list[Array]:
         return exact_marginals(coded, cliques, sources, salts)

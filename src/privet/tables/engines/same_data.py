@@ -11,7 +11,7 @@ import numpy as np
 from privet.tables.frames import frame_names, is_arrow, is_frame
 
 
-def same_data(one: Any, two: Any) -> bool:
+def same_data(one: object, two: object) -> bool:
     """True if they share a row that is held once: a file, a piece of memory or a relation. Copies in memory are not
     told apart from other data.
 
@@ -60,7 +60,7 @@ def _pieces(frame: Any) -> Iterator[Any]:
             yield column.to_numpy()
 
 
-def _meet(one: Any, two: Any) -> bool:
+def _meet(one: object, two: object) -> bool:
     if isinstance(one, np.ndarray) and isinstance(two, np.ndarray):
         return bool(one.size and two.size and np.shares_memory(one, two))
     if isinstance(one, tuple) and isinstance(two, tuple) and len(one) == len(two) == 3 and one[0] == two[0]:

@@ -65,7 +65,7 @@ def _work(part: Part, scan: Scan) -> Callable[[Any], Any]:
     """The work of a partition on its batches of Arrow; sent to other machines, which need privet too."""
     names, persons = [f"v{place}" for place in range(len(scan.names))], scan.persons
 
-    def work(batches: Any) -> Any:
+    def work(batches: object) -> Any:
         import pyarrow as pa
 
         total = pickle.dumps(part(_blocks(batches, names, persons)))
@@ -103,20 +103,20 @@ class SparkEngine(Engine):
     reads = "a Spark DataFrame"
     rows_stay = True
 
-    def takes(self, data: Any) -> bool:
+    def takes(self, data: object) -> bool:
         return type(data).__module__.startswith("pyspark.") and hasattr(data, "sparkSession")
 
     def check(self, plan: Bounded | Scan | Coded, sources: Sources) -> None:
         check(plan, sources)
 
-    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: object) -> Aggregates:
         return exact_aggregates(plan, sources, salts)
 
-    def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> RowsApart:
+    def exact_rows(self, scan: Scan, sources: Sources, **settings: object) -> RowsApart:
         return SparkRows(scan, sources)
 
     def exact_marginals(
-        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any
+        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: object
     ) -> list[Array]:
         return exact_marginals(coded, cliques, sources, salts)
 

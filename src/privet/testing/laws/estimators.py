@@ -167,7 +167,7 @@ def _left_in(model: Any) -> dict[str, Any]:
 
 
 @law_of("estimator")
-def check_loss_keeps_its_constants(example: Any) -> None:
+def check_loss_keeps_its_constants(example: object) -> None:
     """The losses in the plan of a fit have the slopes and curvatures that they say, since noise is set by these: also where
     an author wrote a loss beside an estimator and registered neither.
 
@@ -187,7 +187,7 @@ def check_loss_keeps_its_constants(example: Any) -> None:
             raise AssertionError(f"{example}: {broken}") from None
 
 
-def _losses_in(plan: Any) -> Iterator[Any]:
+def _losses_in(plan: object) -> Iterator[Any]:
     """Losses among the fields of a plan, and of the plans in it."""
     from privet.learn.losses import Loss
 

@@ -56,7 +56,7 @@ def check_call_refuses_nonsense(
     sound: Callable[[Any], Iterable[str]] = lambda made: (),
     only: Iterable[str] = (),
     searches: bool = False,
-    **healthy: Any,
+    **healthy: object,
 ) -> None:
     """One call with each argument replaced by nonsense in turn (`only` some, if named): an error of privet that names the
     argument, or a result with which `sound` finds no fault. Another spelling of the same number gives the same result.
@@ -84,7 +84,7 @@ def check_call_refuses_nonsense(
 
 
 def _try(
-    call: Callable[..., Any], healthy: Mapping[str, Any], name: str, bad: Any, sound: Any, also: list[str]
+    call: Callable[..., Any], healthy: Mapping[str, Any], name: str, bad: object, sound: Any, also: list[str]
 ) -> None:
     """One replaced argument; a message may also name one of `also`, what the call computes from its arguments."""
     label = f"{name}={bad!r:.40}"
@@ -128,7 +128,7 @@ def _allows_none(call: Callable[..., Any], name: str) -> bool:
     return parameter is not None and (parameter.default is None or "None" in str(parameter.annotation))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
@@ -139,7 +139,7 @@ def _near(one: Any, other: Any) -> bool:
         return bool(one == other)
 
 
-def _nonsense(value: Any, numbers: tuple[Any, ...]) -> Iterator[Any]:
+def _nonsense(value: object, numbers: tuple[Any, ...]) -> Iterator[Any]:
     """The values that are tried instead of a healthy value of this type; of a sequence, also in the place of each of
     two items."""
     if isinstance(value, bool):
@@ -154,7 +154,7 @@ def _nonsense(value: Any, numbers: tuple[Any, ...]) -> Iterator[Any]:
         yield from _ELSEWHERE
 
 
-def _never(name: str, value: Any, bad: Any) -> bool:
+def _never(name: str, value: object, bad: Any) -> bool:
     """True if nonsense of this type cannot be meant: accepted, it would be taken for something else."""
     if name in _ANYTHING:
         return False
@@ -171,7 +171,7 @@ def _never(name: str, value: Any, bad: Any) -> bool:
     return not isinstance(value, str | None) and bad is not None
 
 
-def _spellings(value: Any) -> Iterator[Any]:
+def _spellings(value: object) -> Iterator[Any]:
     """The same number in other types."""
     if isinstance(value, bool) or not _is_number(value):
         return
@@ -183,7 +183,7 @@ def _spellings(value: Any) -> Iterator[Any]:
             yield np.float32(value)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     if isinstance(one, Mechanism) and isinstance(other, Mechanism):
         return one.to_dict() == other.to_dict()
     try:
@@ -273,7 +273,7 @@ def check_refuses_nonsense(member: PrivacyLoss | Example) -> None:
         check_call_refuses_nonsense(made, faults_of_a_mechanism, searches=True, **healthy)
 
 
-def _arguments(call: Callable[..., Any], made: Any, target: privacy.Guarantee | None = None) -> dict[str, Any]:
+def _arguments(call: Callable[..., Any], made: object, target: privacy.Guarantee | None = None) -> dict[str, Any]:
     """The arguments of a constructor, read off what it made: fields by their name, a promise from the target."""
     found: dict[str, Any] = {}
     for name, parameter in inspect.signature(call).parameters.items():

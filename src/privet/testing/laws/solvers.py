@@ -22,7 +22,7 @@ from privet.testing.law import law_of
 _UNITS = (Unit(), Unit("replace"), Unit(group_size=2))
 
 
-def _records(example: Any, rows: int, *, columns: int | None = None, targets: Any = None) -> Any:
+def _records(example: Any, rows: int, *, columns: int | None = None, targets: object = None) -> Any:
     """Records of the example's problem: rows that lie evenly, with labels in turn or numbers within the bounds."""
     from privet.learn.problem import ArrayRecords, Classes
 

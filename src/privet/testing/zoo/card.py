@@ -169,7 +169,7 @@ def run_zoo(entries: Iterable[Entry] | None = None, *, runs: int = 100_000, alph
     return ScoreCard(verdicts, runs, level)
 
 
-def _judge(entry: Entry, twin: Any, runs: int, alpha: float, look_at: tuple[str, ...] = KINDS) -> Outcome:
+def _judge(entry: Entry, twin: object, runs: int, alpha: float, look_at: tuple[str, ...] = KINDS) -> Outcome:
     if entry.by == "exact":
         return _profile(entry.claim, twin)
     if entry.by == "replay":

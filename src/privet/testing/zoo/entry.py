@@ -32,7 +32,7 @@ class Simulated:
     name: str
     law: Law
 
-    def simulate(self, value: Any, runs: int) -> Array | World | list[Any]:
+    def simulate(self, value: object, runs: int) -> Array | World | list[Any]:
         """`runs` outputs for one input."""
         return self.law(value, runs)
 

@@ -92,10 +92,10 @@ class AdaptiveQueries(Algorithm[Any, Any]):
         """The form of the strategy's answer, with what was measured."""
         return Kept(self.strategy.kept)
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         admit_histogram(value, self.workload.shape)
 
-    def _prepare(self, value: Any) -> Array:
+    def _prepare(self, value: object) -> Array:
         return whole_counts(value, self.strategy._most(self.task))
 
     def _run(self, prepared: Any, source: Source) -> Any:

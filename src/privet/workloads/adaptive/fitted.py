@@ -97,7 +97,7 @@ class Fitted(RangeAnswers):
         runs = np.stack([workload.answers(cells.reshape(self.shape)) for cells in self._simulated])
         return Estimate(found, self._radii(runs, found, confidence), confidence, noise_only=True)
 
-    def _radii(self, runs: Array, found: Any, confidence: float) -> Array:
+    def _radii(self, runs: Array, found: object, confidence: float) -> Array:
         rank = int(np.ceil((_RUNS + 1) * open_fraction("confidence", confidence)))
         if rank > _RUNS:
             raise InvalidParameter("confidence must be at most 0.99: intervals of a fit come from 400 simulations")

@@ -97,10 +97,10 @@ class NoisyPartition(Mechanism[Any, Array]):
         """The scale of the noise of a bucket: what it may rise, and what any other may fall, when one row changes."""
         return Fraction(self.scale) * (reach(width) + max(1, reach(self._widths[-1])))
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         admit_histogram(value, (self.cells,))
 
-    def _prepare(self, value: Any) -> list[Array]:
+    def _prepare(self, value: object) -> list[Array]:
         """The exact cost of every candidate, width by width."""
         cells = whole_counts(value, most_count(self.cells))
         return [_deviations(cells, width) for width in self._widths]

@@ -22,7 +22,7 @@ def admit_counts(value: Any) -> tuple[int, ...]:
     return np.shape(value) if not isinstance(value, list | tuple) else _listed_shape(value)
 
 
-def whole_counts(value: Any, most: int) -> Array:
+def whole_counts(value: object, most: int) -> Array:
     """Each count as a whole number by itself: missing or no number is 0, fractions are rounded half up, and what lies
     beyond `most` is cut there.
 
@@ -41,7 +41,7 @@ def whole_counts(value: Any, most: int) -> Array:
     return np.array([min(max(whole, -most), most) for whole in wholes], dtype=np.int64)
 
 
-def _listed_shape(value: Any) -> tuple[int, ...]:
+def _listed_shape(value: object) -> tuple[int, ...]:
     shape: list[int] = []
     while isinstance(value, list | tuple):
         shape.append(len(value))

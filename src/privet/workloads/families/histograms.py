@@ -1,12 +1,10 @@
 """A histogram as it is handed in: counts in the shape of the domain."""
 
-from typing import Any
-
 from privet.errors import InvalidData
 from privet.workloads.families.counts import admit_counts
 
 
-def admit_histogram(value: Any, shape: tuple[int, ...]) -> None:
+def admit_histogram(value: object, shape: tuple[int, ...]) -> None:
     """Refuse what is no array of counts of this shape, without looking at a value.
 
     >>> admit_histogram([1, 2, 3], (3,))

@@ -174,12 +174,12 @@ class Counter(Mechanism[Any, Any]):
         ).value
         return stream
 
-    def _admit(self, value: Any) -> None:
+    def _admit(self, value: object) -> None:
         shape = admit_counts(value)
         if len(shape) != 1 or not 1 <= shape[0] <= self.horizon:
             raise InvalidData(f"the counts must be one for each step, at least 1 and at most {self.horizon:,} of them")
 
-    def _prepare(self, value: Any) -> Array:
+    def _prepare(self, value: object) -> Array:
         return whole_counts(value, self.most)
 
     @final
@@ -188,7 +188,7 @@ class Counter(Mechanism[Any, Any]):
         state = self._counting(runs, source)
         return np.stack([state.step(counted) for counted in prepared.tolist()], axis=1)
 
-    def _notes(self, drawn: Any) -> tuple[str, ...]:
+    def _notes(self, drawn: object) -> tuple[str, ...]:
         return (f"counts beyond {self.most:,} are cut there",)
 
     def error(self, confidence: float = 0.95, *, step: int | None = None) -> ErrorBar:
