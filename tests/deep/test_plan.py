@@ -79,7 +79,7 @@ def test_where_the_number_of_records_is_public_nothing_is_counted():
 
 def test_noise_that_breaks_the_promise_is_refused():
     with pytest.raises(NoGuarantee, match="costs more than epsilon"):
-        Plan(epsilon=1.0, noise_multiplier=1.0, delta=1e-5, steps=2000, sampling=Poisson(q=0.01), expected_batch=6)
+        Plan(epsilon=2.0, noise_multiplier=1.0, delta=1e-5, steps=2000, sampling=Poisson(q=0.01), expected_batch=6)
     kept = Plan(epsilon=3.0, noise_multiplier=1.0, delta=1e-5, steps=2000, sampling=Poisson(q=0.01), expected_batch=6)
     assert kept.noise_multiplier == 1.0
 
