@@ -29,13 +29,13 @@ plant(
 plant(
     "a replaced id touches one teacher",
     "pate:price_for",
-    'if unit.relation == "replace" and not fixed_ids:',
+    "if teachers_of(unit, fixed_ids) == 2:",
     "if False:",
 )
 plant(
     "thresholds of replaced ids move by one teacher",
     "pate:ConfidentGNMax.threshold_part",
-    'teachers = 2 if self.unit.relation == "replace" and not self.fixed_ids else 1',
+    "teachers = teachers_of(self.unit, self.fixed_ids)",
     "teachers = 1",
     AGGREGATORS,
     "tests/laws/test_mechanisms.py -k 'test_law and pate_confident'",

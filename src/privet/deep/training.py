@@ -19,7 +19,7 @@ from privet.deep.start import Start, State
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import BlockAlgorithm, Example, Source, register
 from privet.mechanisms.form import Form, Numbers, Record
-from privet.privacy import PrivacyLoss, Unit
+from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 Stop = Callable[[int, dict[str, Any]], bool]
 
@@ -172,7 +172,8 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                 yield Example(training_of(plan, 2), Records((rows,)), Records((right,)), cost="costly", detects=0.0)
         yield from _with_canaries()
         counted = Plan(epsilon=4.0, delta=1e-5, steps=2, sampling=Poisson(q=0.5))
-        yield Example(training_of(counted, 2), Records((rows,)), Records((rows[:2],)), cost="costly", detects=0.0)
+        pair = Records((rows,)), Records((rows[:2],))
+        yield Example(training_of(counted, 2), *pair, Guarantee(4.0, 1e-5), cost="costly", detects=0.0)
 
 
 class _Weights(nn.Module):

@@ -29,9 +29,18 @@ def price_for(unit: Unit, fixed_ids: bool, base: Callable[[Unit], PrivacyLoss]) 
     Under add_remove and zero_out a person is in one part. A person who is replaced by another one with another id leaves
     one part and enters another: two teachers, unless ids are public and stay.
     """
-    if unit.relation == "replace" and not fixed_ids:
+    if teachers_of(unit, fixed_ids) == 2:
         return to_replace(base(Unit("add_remove", person=unit.person)))
     return base(unit)
+
+
+def teachers_of(unit: Unit, fixed_ids: bool) -> int:
+    """The number of teachers that one unit of privacy changes.
+
+    >>> teachers_of(Unit(), False), teachers_of(Unit("replace"), False), teachers_of(Unit("replace"), True)
+    (1, 2, 1)
+    """
+    return 2 if unit.relation == "replace" and not fixed_ids else 1
 
 
 def check_unit(unit: Unit, fixed_ids: bool) -> None:
@@ -70,6 +79,7 @@ class Aggregator(Mechanism[Votes, Array]):
     classes: int
     unit: Unit = field(default=Unit())
     fixed_ids: bool = False
+    at: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

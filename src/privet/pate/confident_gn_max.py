@@ -3,20 +3,20 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet._cache import kept_property
 from privet._numerics import Array, root_up
-from privet._validate import above, count, finite, set_frozen
+from privet._validate import above, count, finite, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Form, Gaussian, Numbers, Sensitivity, Source, register
-from privet.pate.aggregator import check_unit, check_votes
-from privet.pate.gn_max import GNMax
+from privet.pate.aggregator import check_unit, check_votes, teachers_of
+from privet.pate.gn_max import GNMax, scale_up
 from privet.pate.small_votes import moved
 from privet.pate.votes import Votes
-from privet.privacy import Composed, PrivacyLoss, Unit
+from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit, as_unit
 
 ABSTAINED = -1
 _WHOLE = {"queries": 1, "answers": 1, "classes": 2}  # the least of each
@@ -53,6 +53,7 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
     classes: int
     unit: Unit = field(default=Unit())
     fixed_ids: bool = False
+    at: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,7 +69,7 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
     @kept_property
     def threshold_part(self) -> Gaussian:
         """The noise on the largest counts of all queries: a vector that a teacher moves by at most 1 everywhere."""
-        teachers = 2 if self.unit.relation == "replace" and not self.fixed_ids else 1
+        teachers = teachers_of(self.unit, self.fixed_ids)
         reach = Sensitivity(teachers * Fraction(root_up(self.queries)), norm="l2", unit=self.unit)
         return Gaussian(scale=self.sigma1, sensitivity=reach)
 
@@ -97,10 +98,47 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
         return labels
 
     @classmethod
+    def for_budget(
+        cls,
+        *,
+        threshold: float,
+        queries: int,
+        answers: int,
+        classes: int,
+        share: float = 0.1,
+        unit: Unit | None = None,
+        fixed_ids: bool = False,
+        **promise: Unpack[Promise],
+    ) -> "ConfidentGNMax":
+        """The aggregator whose thresholds and answers keep a promise together; thresholds take `share` of it.
+
+        >>> made = ConfidentGNMax.for_budget(epsilon=2.0, delta=1e-5, threshold=150, queries=100, answers=50, classes=10)
+        >>> made.sigma1 > made.sigma2
+        True
+        """
+        target, unit = Guarantee(**promise), as_unit(unit)
+        first, second = target.as_mu().split((open_fraction("share", share), 1.0 - share))
+        teachers = teachers_of(unit, fixed_ids)
+        made = cls(
+            threshold=threshold,
+            sigma1=scale_up(teachers * root_up(count("queries", queries, 1)), first),
+            sigma2=scale_up(teachers * root_up(2 * count("answers", answers, 1)), second),
+            queries=queries,
+            answers=answers,
+            classes=classes,
+            unit=unit,
+            fixed_ids=fixed_ids,
+        )
+        return made._charged_at(target)
+
+    @classmethod
     def examples(cls) -> Iterable[Example]:
         def made(**more: Any) -> "ConfidentGNMax":
             return cls(threshold=4.0, sigma1=2.0, sigma2=2.0, queries=3, answers=2, classes=2, **more)
 
         yield Example(made(), *moved([[4, 1], [2, 3], [5, 0]], [[3, 2], [3, 2], [4, 1]]), detects=0.2)
+        target = Guarantee(4.0, 1e-5)
+        bought = cls.for_budget(epsilon=4.0, delta=1e-5, threshold=4.0, queries=3, answers=2, classes=2)
+        yield Example(bought, *moved([[4, 1], [2, 3], [5, 0]], [[3, 2], [3, 2], [4, 1]]), target, detects=0.1)
         replaced = [[4, 1], [2, 3], [5, 0]], [[2, 3], [4, 1], [3, 2]]
         yield Example(made(unit=Unit("replace")), *moved(*replaced), detects=0.2)

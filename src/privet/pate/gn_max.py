@@ -3,18 +3,27 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Unpack, final
 
 from privet import noise
-from privet._numerics import ratio_down
-from privet._validate import above, set_frozen
+from privet._numerics import ratio_down, ratio_up, root_up
+from privet._validate import above, count, set_frozen
 from privet.mechanisms import Example, register
-from privet.pate.aggregator import Aggregator
+from privet.pate.aggregator import Aggregator, teachers_of
 from privet.pate.small_votes import moved
 from privet.pate.vote_law import NormalVotes
-from privet.privacy import GaussianLoss, PrivacyLoss, Unit
+from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, Unit, as_unit
 
 ROOT_TWO = 1.4142135623730951  # the double just above the root of two
+
+
+def scale_up(moved: float, target: Guarantee) -> float:
+    """The deviation of normal noise on what moves so far in l2 that keeps a promise of mu, rounded up.
+
+    >>> scale_up(2.0, Guarantee(mu=1.0)) >= 2.0
+    True
+    """
+    return ratio_up(moved, target.mu or 0.0) * (1.0 + 2.0**-50)  # products of rounded numbers stay within the promise
 
 
 @final
@@ -53,9 +62,34 @@ class GNMax(Aggregator):
         return GaussianLoss(ratio_down(self.sigma, ROOT_TWO), unit=unit)
 
     @classmethod
+    def for_budget(
+        cls,
+        *,
+        queries: int,
+        classes: int,
+        unit: Unit | None = None,
+        fixed_ids: bool = False,
+        **promise: Unpack[Promise],
+    ) -> "GNMax":
+        """The aggregator whose answers keep a promise together.
+
+        >>> round(GNMax.for_budget(epsilon=2.0, delta=1e-5, queries=100, classes=10).sigma, 2)
+        28.2
+        """
+        target, unit = Guarantee(**promise), as_unit(unit)
+        moved = teachers_of(unit, fixed_ids) * root_up(2 * count("queries", queries, 1))
+        made = cls(
+            sigma=scale_up(moved, target.as_mu()), queries=queries, classes=classes, unit=unit, fixed_ids=fixed_ids
+        )
+        return made._charged_at(target)
+
+    @classmethod
     def examples(cls) -> Iterable[Example]:
         # only the winner is shown: an audit sees less than the noisy counts, which the price is about
         yield Example(cls(sigma=1.5, queries=1, classes=2), *moved([[1, 1]], [[2, 0]]), detects=0.4)
+        target = Guarantee(1.0, 1e-5)
+        bought = cls.for_budget(epsilon=1.0, delta=1e-5, queries=1, classes=2)
+        yield Example(bought, *moved([[4, 5]], [[5, 4]]), target, detects=0.2)
         replaced = cls(sigma=2.0, queries=2, classes=3, unit=Unit("replace"))
         yield Example(replaced, *moved([[3, 3, 0]] * 2, [[1, 5, 0]] * 2), detects=0.3)
         kept = cls(sigma=1.5, queries=1, classes=2, unit=Unit("replace"), fixed_ids=True)

@@ -3,16 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Unpack, final
 
 from privet import noise
 from privet._numerics import ratio_up
-from privet._validate import above, set_frozen
+from privet._validate import above, count, set_frozen
+from privet.errors import NoGuarantee
 from privet.mechanisms import Example, register
-from privet.pate.aggregator import Aggregator
+from privet.pate.aggregator import Aggregator, teachers_of
 from privet.pate.small_votes import moved
 from privet.pate.vote_law import GumbelVotes
-from privet.privacy import ExponentialLoss, PrivacyLoss, Unit
+from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Promise, Unit, as_unit
 
 
 @final
@@ -49,7 +50,29 @@ class GumbelMax(Aggregator):
         return ExponentialLoss(ratio_up(2.0, self.scale), unit=unit)
 
     @classmethod
+    def for_budget(
+        cls,
+        *,
+        queries: int,
+        classes: int,
+        unit: Unit | None = None,
+        fixed_ids: bool = False,
+        **promise: Unpack[Promise],
+    ) -> "GumbelMax":
+        """The aggregator whose answers keep a pure promise together.
+
+        >>> GumbelMax.for_budget(epsilon=1.0, queries=8, classes=2).scale
+        16.0
+        """
+        target, unit = Guarantee(**promise), as_unit(unit)
+        if target.epsilon is None:
+            raise NoGuarantee("Gumbel noise keeps an epsilon: give one, or take GNMax")
+        scale = ratio_up(2 * teachers_of(unit, fixed_ids) * count("queries", queries, 1), target.epsilon)
+        return cls(scale=scale, queries=queries, classes=classes, unit=unit, fixed_ids=fixed_ids)
+
+    @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls(scale=2.0, queries=1, classes=2), *moved([[0, 4]], [[1, 3]]))
+        target = Guarantee(1.0)
+        yield Example(cls.for_budget(epsilon=1.0, queries=1, classes=2), *moved([[0, 4]], [[1, 3]]), target)
         replaced = cls(scale=4.0, queries=2, classes=3, unit=Unit("replace"))
         yield Example(replaced, *moved([[0, 6, 0]] * 2, [[2, 4, 0]] * 2), detects=0.3)

@@ -3,16 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Unpack, final
 
 from privet import noise
-from privet._numerics import product_up
-from privet._validate import above, set_frozen
+from privet._numerics import product_up, ratio_down
+from privet._validate import above, count, set_frozen
+from privet.errors import NoGuarantee
 from privet.mechanisms import Example, register
-from privet.pate.aggregator import Aggregator
+from privet.pate.aggregator import Aggregator, teachers_of
 from privet.pate.small_votes import moved
 from privet.pate.vote_law import LaplaceVotes
-from privet.privacy import PrivacyLoss, PureLoss, Unit
+from privet.privacy import Guarantee, PrivacyLoss, Promise, PureLoss, Unit, as_unit
 
 
 @final
@@ -49,7 +50,29 @@ class LNMax(Aggregator):
         return PureLoss(product_up(2.0, self.gamma), unit=unit)
 
     @classmethod
+    def for_budget(
+        cls,
+        *,
+        queries: int,
+        classes: int,
+        unit: Unit | None = None,
+        fixed_ids: bool = False,
+        **promise: Unpack[Promise],
+    ) -> "LNMax":
+        """The aggregator whose answers keep a pure promise together; Laplace noise has no use for a delta.
+
+        >>> LNMax.for_budget(epsilon=1.0, queries=8, classes=2).gamma
+        0.0625
+        """
+        target, unit = Guarantee(**promise), as_unit(unit)
+        if target.epsilon is None:
+            raise NoGuarantee("Laplace noise keeps an epsilon: give one, or take GNMax")
+        gamma = ratio_down(target.epsilon, 2 * teachers_of(unit, fixed_ids) * count("queries", queries, 1))
+        return cls(gamma=gamma, queries=queries, classes=classes, unit=unit, fixed_ids=fixed_ids)
+
+    @classmethod
     def examples(cls) -> Iterable[Example]:
-        yield Example(cls(gamma=0.5, queries=1, classes=2), *moved([[0, 4]], [[1, 3]]))
+        target = Guarantee(1.0)
+        yield Example(cls.for_budget(epsilon=1.0, queries=1, classes=2), *moved([[0, 4]], [[1, 3]]), target)
         replaced = cls(gamma=0.25, queries=2, classes=3, unit=Unit("replace"))
         yield Example(replaced, *moved([[0, 6, 0]] * 2, [[2, 4, 0]] * 2), detects=0.3)
