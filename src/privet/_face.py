@@ -91,11 +91,11 @@ def _suggestion(room: str, name: str, public: list[str]) -> str:
 def not_in_this_version(room: str) -> Callable[[str], Any]:
     """The `__getattr__` of a room that is planned and still empty: whatever is asked of it, that is the answer.
 
-    >>> from privet import pate
-    >>> pate.Teachers
+    >>> from privet import server
+    >>> server.serve
     Traceback (most recent call last):
     ...
-    privet.errors.UnknownName: privet.pate is not in this version of privet
+    privet.errors.UnknownName: privet.server is not in this version of privet
     """
 
     def absent(name: str) -> Any:

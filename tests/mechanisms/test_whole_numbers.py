@@ -1,4 +1,4 @@
-"""Whole numbers and lists by a quick way: the same law, the exact sum rounded once, on both sides of each threshold."""
+"""Arrays of whole numbers by a quick way: the same law, the exact sum rounded once, on both sides of each threshold."""
 
 import math
 from fractions import Fraction
@@ -8,10 +8,8 @@ import pytest
 from scipy import stats
 
 from privet import noise
-from privet._numerics import exact_ratio
 from privet.mechanisms import Gaussian, Laplace
 from privet.mechanisms.families import additive
-from privet.mechanisms.families.values import read_value
 
 HOSTILE = [0, 1, -1, 2**53, 2**53 + 1, -(2**53) - 1, 2**62 + 1, 2**63 - 1, -(2**63), 2047, 2048, -2048, 2**40 + 3]
 
@@ -104,22 +102,3 @@ def test_the_law_and_neither_half_nor_twice_of_it(kind):
         cells = np.bincount(np.searchsorted(edges, drawn / (factor * mechanism.scale)), minlength=64)
         p = stats.chisquare(cells).pvalue
         assert p > 1e-4 if fits else p < 1e-9
-
-
-@pytest.mark.parametrize(("items", "dtype"), [
-    ([1, 2, 3], np.int64), ([2**63 - 1, -(2**63)], np.int64), ([0.5, math.nan, None, math.inf], np.float64),
-    ([2**63, 1], None), ([1, 0.5], None), ([True, 1], None), ([None, None], None), ([Fraction(1, 3)], None), ([], None),
-    ([[1, 2], [3, 4]], np.int64), ([[0.5], [None]], np.float64),
-])  # fmt: skip
-def test_lists_of_one_type_are_arrays(items, dtype):
-    read = read_value(items)
-    assert (None if read.array is None else read.array.dtype.type) == dtype
-    one_by_one = [item for row in items for item in row] if items and isinstance(items[0], list) else items
-    assert read.fractions() == [Fraction(*(exact_ratio(item) or (0, 1))) for item in one_by_one]
-
-
-def test_a_list_and_its_array_are_released_alike():
-    mechanism = Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
-    for items in ([1, 2, 3] * 50, [0.25, -7.5] * 40):
-        as_list = mechanism.release(items, source=noise.Seeded(9)).value
-        assert (as_list == mechanism.release(np.array(items), source=noise.Seeded(9)).value).all()

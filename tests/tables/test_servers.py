@@ -217,7 +217,8 @@ def test_spark_has_settings_of_its_own(session: Any, tmp_path: Path) -> None:
     assert str(found.found) == "((datetime.date(2024, 5, 1),),)"
     assert found.signed[0].tolist() == [2]
     assert session.conf.get("spark.sql.session.timeZone") == "America/New_York"
-    assert not [each.name for each in session.catalog.listTables("global_temp") if "privet" in each.name]
+    # the catalogue's own list cannot be decoded where another test of this session has left a view without a name
+    assert not [each for each in session.sql("SHOW VIEWS IN global_temp").collect() if "privet" in each.viewName]
     with pytest.raises(InvalidData, match="has no column 'b'"):
         check_sources(Bounded(source({"b": Int(0, 1)}), (), ALL), {"t": frame})
     broken = frame.selectExpr("CAST(assert_true(a > 5, 'the-secret') AS STRING) AS w")

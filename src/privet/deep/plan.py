@@ -208,7 +208,7 @@ class Plan(Shown):
         >>> from privet.deep import Plan, Poisson
         >>> plan = Plan(noise_multiplier=4.0, delta=1e-5, steps=10_000, sampling=Poisson(q=0.01), expected_batch=600)
         >>> print(plan.explain().splitlines()[-1])
-        ours, which is charged                               0.94695       1e-05
+        ours, which is charged                               0.9469...       1e-05
         """
         price = self.price()
         lines = [

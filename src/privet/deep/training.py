@@ -169,11 +169,11 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                 other = rows.clone()
                 other[2] = nothing if unit.relation == "zero_out" else -rows[2]
                 right = rows[:2] if unit.relation == "add_remove" else other
-                yield Example(training_of(plan, 2), Records((rows,)), Records((right,)), cost="costly", detects=0.0)
+                yield Example(training_of(plan, 2), Records((rows,)), Records((right,)), cost="costly")
         yield from _with_canaries()
         counted = Plan(epsilon=4.0, delta=1e-5, steps=2, sampling=Poisson(q=0.5))
         pair = Records((rows,)), Records((rows[:2],))
-        yield Example(training_of(counted, 2), *pair, Guarantee(4.0, 1e-5), cost="costly", detects=0.0)
+        yield Example(training_of(counted, 2), *pair, Guarantee(4.0, 1e-5), cost="costly")
 
 
 class _Weights(nn.Module):

@@ -136,9 +136,9 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
         def made(**more: Any) -> "ConfidentGNMax":
             return cls(threshold=4.0, sigma1=2.0, sigma2=2.0, queries=3, answers=2, classes=2, **more)
 
-        yield Example(made(), *moved([[4, 1], [2, 3], [5, 0]], [[3, 2], [3, 2], [4, 1]]), detects=0.2)
+        yield Example(made(), *moved([[4, 1], [2, 3], [5, 0]], [[3, 2], [3, 2], [4, 1]]), cost="costly")
         target = Guarantee(4.0, 1e-5)
         bought = cls.for_budget(epsilon=4.0, delta=1e-5, threshold=4.0, queries=3, answers=2, classes=2)
-        yield Example(bought, *moved([[4, 1], [2, 3], [5, 0]], [[3, 2], [3, 2], [4, 1]]), target, detects=0.1)
+        yield Example(bought, *moved([[4, 1], [2, 3], [5, 0]], [[3, 2], [3, 2], [4, 1]]), target, cost="costly")
         replaced = [[4, 1], [2, 3], [5, 0]], [[2, 3], [4, 1], [3, 2]]
-        yield Example(made(unit=Unit("replace")), *moved(*replaced), detects=0.2)
+        yield Example(made(unit=Unit("replace")), *moved(*replaced), cost="costly")

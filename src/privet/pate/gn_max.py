@@ -89,7 +89,7 @@ class GNMax(Aggregator):
         yield Example(cls(sigma=1.5, queries=1, classes=2), *moved([[1, 1]], [[2, 0]]), detects=0.4)
         target = Guarantee(1.0, 1e-5)
         bought = cls.for_budget(epsilon=1.0, delta=1e-5, queries=1, classes=2)
-        yield Example(bought, *moved([[4, 5]], [[5, 4]]), target, detects=0.2)
+        yield Example(bought, *moved([[4, 5]], [[5, 4]]), target, detects=0.25)
         replaced = cls(sigma=2.0, queries=2, classes=3, unit=Unit("replace"))
         yield Example(replaced, *moved([[3, 3, 0]] * 2, [[1, 5, 0]] * 2), detects=0.3)
         kept = cls(sigma=1.5, queries=1, classes=2, unit=Unit("replace"), fixed_ids=True)

@@ -1,13 +1,12 @@
 """An exact value, as a mechanism that adds noise takes it: one number, a list of numbers, or an array of one dtype.
 
-A number is the rational that it is, whatever its type. An array is read by its dtype, and so is a list of floats alone or
-of ints alone that fit 64 bits; any other list is read element by element. Which path is taken follows from the container
-and the types in it, not from a value; all of them have one law. What is missing or no number
+A number is the rational that it is, whatever its type. A list is read element by element, an array by its dtype: which
+path is taken, and how long it takes, follows from the container and never from a value. What is missing or no number
 counts as 0; infinity is a very large number here, and `noise.steps` saturates it at the end of the grid.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -87,27 +86,10 @@ def read_value(value: Any) -> Numbers:
     else:
         value = value if isinstance(value, list | tuple) else list(value)
         shape = _shape(value)
-        flat = value
+        items = value
         for _ in shape[1:]:
-            flat = [item for row in flat for item in row]
-        items, typed = flat, _of_one_type(flat)
-        if typed is not None:
-            return Numbers(None, typed.reshape(shape), shape)
+            items = [item for row in items for item in row]
     return Numbers(tuple(exact_ratio(item) or _ZERO for item in items), None, shape)
-
-
-def _of_one_type(items: Sequence[Any]) -> Array | None:
-    """Floats alone, what is missing among them as 0, or ints alone, as an array of 64 bits that holds them exactly."""
-    kinds = set(map(type, items))
-    if kinds == {int}:
-        try:
-            return np.array(items, dtype=np.int64)
-        except OverflowError:
-            return None
-    if float not in kinds or not kinds <= {float, type(None)}:
-        return None
-    array = np.array(items, dtype=np.float64)  # what is missing is NaN
-    return np.where(np.isnan(array), 0.0, array)
 
 
 def size_of(value: Any) -> int | None:
