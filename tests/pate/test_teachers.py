@@ -5,7 +5,10 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from privet import pate
@@ -198,3 +201,78 @@ def _one_in_each_part(parts, rows):
     for each in range(1_000):
         found.setdefault(int(partition.assign([each])[0]), each)
     return np.repeat([found[part] for part in range(parts)], rows)
+
+
+SHARED = LogisticRegression()
+SCALER = StandardScaler()
+
+
+class FromTheSharedGenerator:
+    """A model that draws from numpy's own generator, as often as it has rows: what a research script does."""
+
+    def fit(self, X, y):
+        self.weights = np.random.normal(size=(len(X), 3)).sum(axis=0)
+        return self
+
+    def predict(self, X):
+        return np.argmax(self.weights + X[:, :3], axis=1)
+
+
+@pytest.mark.parametrize(
+    "factory",
+    [
+        pytest.param(lambda: SHARED, id="one object for all"),
+        pytest.param(lambda: make_pipeline(SCALER, LogisticRegression()), id="a shared scaler"),
+        pytest.param(
+            lambda: make_pipeline(StandardScaler(copy=False), LogisticRegression()), id="writes into the pool"
+        ),
+        pytest.param(lambda: make_pipeline(StandardScaler(), RandomForestClassifier(3)), id="a generator inside"),
+        pytest.param(FromTheSharedGenerator, id="the shared generator"),
+    ],
+)
+@pytest.mark.parametrize("part", [0, 8])  # the first is trained before others, the last after them
+def test_a_person_changes_one_vote_whatever_factories_share(factory, part):
+    assert_one_vote_moves(factory, part, jobs=1)
+
+
+def test_a_person_changes_one_vote_in_processes_too():
+    assert_one_vote_moves(FromTheSharedGenerator, 0, jobs=2)
+
+
+def assert_one_vote_moves(factory, part, jobs):
+    X, y = data()
+    pool = np.random.default_rng(2).normal(size=(60, 4)) * 3 + 2
+    partition = pate.KeyedPartition(9, KEY)
+    person = next(each for each in range(1_000, 2_000) if partition.assign([each]) == [part])
+    kept, counts = pool.copy(), []
+    for more in (0, 1):  # one more row, in one part
+        np.random.seed(0)  # as people do
+        rows, told = np.vstack([X, *[np.full((1, 4), 1e4)] * more]), [*y, *[2] * more]
+        ids = [*range(200), *[person] * more]
+        made = pate.Teachers(factory, partition, classes=range(3)).fit(rows, told, ids=ids, jobs=jobs)
+        counts.append(made.vote(pool, public=True).exact_counts)
+    assert np.abs(counts[0] - counts[1]).sum(axis=1).max() <= 2
+    assert np.array_equal(pool, kept)
+
+
+def test_training_leaves_the_shared_generators_as_they_were():
+    X, y = data()
+    np.random.seed(5)
+    expected = np.random.random(2)
+    np.random.seed(5)
+    first = np.random.random()
+    pate.Teachers(FromTheSharedGenerator, pate.KeyedPartition(3, KEY), classes=range(3)).fit(X, y, ids=np.arange(200))
+    assert [first, np.random.random()] == expected.tolist()
+
+
+def test_a_factory_that_cannot_work_says_why_before_rows_are_read():
+    X, y = data()
+
+    def broken():
+        raise ValueError("no such solver")
+
+    made = pate.Teachers(broken, pate.KeyedPartition(3, KEY), classes=range(3))
+    with pytest.raises(InvalidParameter, match="no such solver"):
+        made.fit(X, y, ids=np.arange(200))
+    with pytest.raises(InvalidParameter, match="fit and predict"):
+        pate.Teachers(object, pate.KeyedPartition(3, KEY), classes=range(3)).fit(X, y, ids=np.arange(200))

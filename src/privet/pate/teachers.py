@@ -1,5 +1,6 @@
 """Teachers: one model for each part of the private rows, whose votes are all that is ever asked of them."""
 
+import copy
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from privet._numerics import Array
 from privet._progress import track
 from privet._validate import count, instance
 from privet.errors import InvalidData, InvalidParameter, SerialisationError
+from privet.noise import own_stream
 from privet.pate.partition import KeyedPartition
 from privet.pate.votes import Votes
 
@@ -23,10 +25,13 @@ _POOL = "the pool must be public: rows that nobody has to be protected from. Say
 class Teachers:
     """Models of disjoint parts of the private rows, made by `factory()`: anything with `fit(X, y)` and `predict(X)`.
 
-    Each part belongs to the persons whose ids hash into it, and each teacher has a random stream of its own, so that one
-    person changes one teacher and no other. `classes` is the public list of classes. A teacher whose part is empty, that
-    fails, or that answers with anything else votes for `default`, the first class unless you say otherwise: none is ever
-    dropped. Teachers are not pickled, exported or served; labels are released from their votes.
+    Each part belongs to the persons whose ids hash into it. Each teacher is a copy of its own of what the factory makes,
+    has a random stream of its own, and sees a copy of its own of the pool, so that one person changes one teacher and no
+    other: a scaler or a seed that factories share does not tell one teacher about another.
+
+    `classes` is the public list of classes. A teacher whose part is empty, that fails, or that answers with anything else
+    votes for `default`, the first class unless you say otherwise: none is ever dropped. Teachers are not pickled, exported
+    or served; labels are released from their votes.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = np.arange(40.0)[:, None], np.arange(40) >= 20
@@ -55,6 +60,7 @@ class Teachers:
         rows, targets = np.asarray(X), np.asarray(y)
         if rows.ndim < 2 or targets.ndim != 1 or len(rows) != len(targets):
             raise InvalidData("X must be rows and y one class for each of them")
+        _copyable(self.factory)
         parts = self.partition.assign(ids)
         if len(parts) != len(rows):
             raise InvalidData("ids must be as many as there are rows: the person of each")
@@ -73,9 +79,9 @@ class Teachers:
             return made
         from joblib import Parallel, delayed
 
-        return list(
-            Parallel(n_jobs=jobs)(delayed(_train)(self.factory, self._seed(part), X, y) for part, X, y in tasks)
-        )
+        # processes, never threads: a thread would share its generators with other teachers
+        work = (delayed(_train)(self.factory, self._seed(part), X, y) for part, X, y in tasks)
+        return list(Parallel(n_jobs=jobs, backend="loky")(work))
 
     def _seed(self, part: int) -> int:
         """The seed of a teacher: by its part alone, so that the rows of others cannot change it. It protects nobody."""
@@ -100,7 +106,7 @@ class Teachers:
 
     def _answers(self, model: Any, rows: Array, places: dict[Any, int]) -> Array:
         try:
-            told = np.asarray(model.predict(rows)).tolist()
+            told = np.asarray(model.predict(rows.copy())).tolist()  # a scaler may write into what it is given
             if len(told) != len(rows):
                 raise ValueError
             return np.array([self._place(each, places) for each in told], dtype=np.int64)
@@ -133,7 +139,21 @@ def _train(factory: Callable[[], Any], seed: int, X: Array, y: Array) -> Any:
 def _fitted(factory: Callable[[], Any], seed: int, X: Array, y: Array) -> Any:
     if not len(X):
         return None
-    model = factory()
-    if "random_state" in getattr(model, "get_params", dict)():
-        model.set_params(random_state=seed)
-    return model.fit(X, y)
+    with own_stream(seed):
+        # a copy: what the factory hands out twice, whole or as a part, would learn from two parts
+        model = copy.deepcopy(factory())
+        names = getattr(model, "get_params", dict)()
+        own = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
+        if own:
+            model.set_params(**own)
+        return model.fit(X, y)
+
+
+def _copyable(factory: Callable[[], Any]) -> None:
+    """Refuse a factory whose models cannot be made or copied: no row is looked at, so that the reason may be said."""
+    try:
+        made = copy.deepcopy(factory())
+    except Exception as fault:
+        raise InvalidParameter(f"factory must make a model that can be copied, and ends in {fault!r}") from fault
+    if not (hasattr(made, "fit") and hasattr(made, "predict")):
+        raise InvalidParameter("factory must make a model that has fit and predict")
