@@ -80,8 +80,8 @@ class Teachers:
         from joblib import Parallel, delayed
 
         # processes, never threads: a thread would share its generators with other teachers
-        work = (delayed(_train)(self.factory, self._seed(part), X, y) for part, X, y in tasks)
-        return list(Parallel(n_jobs=jobs, backend="loky")(work))
+        calls = (delayed(_train)(self.factory, self._seed(part), X, y) for part, X, y in tasks)
+        return list(Parallel(n_jobs=jobs, backend="loky")(calls))
 
     def _seed(self, part: int) -> int:
         """The seed of a teacher: by its part alone, so that the rows of others cannot change it. It protects nobody."""
@@ -142,7 +142,7 @@ def _fitted(factory: Callable[[], Any], seed: int, X: Array, y: Array) -> Any:
     with own_stream(seed):
         # a copy: what the factory hands out twice, whole or as a part, would learn from two parts
         model = copy.deepcopy(factory())
-        names = getattr(model, "get_params", dict)()
+        names: dict[str, Any] = getattr(model, "get_params", dict)()
         own = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
         if own:
             model.set_params(**own)
