@@ -12,6 +12,7 @@ from privet.accounting.advanced import (
 from privet.accounting.basic import Basic as Basic
 from privet.accounting.bound import Bound as Bound
 from privet.accounting.calibrate import calibrate as calibrate
+from privet.accounting.dp_sgd import dp_sgd as dp_sgd, noise_for as noise_for
 from privet.accounting.dp_sgd_ladder import Rung as Rung, amplify as amplify, dp_sgd_ladder as dp_sgd_ladder
 from privet.accounting.filters import (
     AdvancedFilter as AdvancedFilter,
@@ -34,7 +35,7 @@ from privet.accounting.optimal import (
 )
 from privet.accounting.pld import PLD as PLD, clear_caches as clear_caches
 from privet.accounting.rdp import Rdp as Rdp
-from privet.accounting.tightest import Tightest as Tightest, delta as delta, dp_sgd as dp_sgd, epsilon as epsilon
+from privet.accounting.tightest import Tightest as Tightest, delta as delta, epsilon as epsilon
 from privet.accounting.tradeoff import advantage as advantage, tpr_at as tpr_at, tradeoff as tradeoff
 from privet.accounting.zcdp import Zcdp as Zcdp, zcdp_epsilon as zcdp_epsilon
 

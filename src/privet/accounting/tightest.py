@@ -15,7 +15,7 @@ from privet.accounting.pld.accountant import PLD
 from privet.accounting.rdp import Rdp
 from privet.accounting.zcdp import Zcdp
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.privacy import DIRECTIONS, Composed, GaussianLoss, PoissonSampled, PrivacyLoss, Repeated
+from privet.privacy import DIRECTIONS, Composed, PrivacyLoss, Repeated
 
 _NARROW = 0.02
 _FINE_STEPS = 10_000_000  # up to here the grid is as fine as its tolerance asks
@@ -179,23 +179,6 @@ def delta(loss: PrivacyLoss, *, epsilon: float, accountant: Accountant | None = 
     0.12693674
     """
     return _chosen(accountant).delta(loss, epsilon)
-
-
-@door
-def dp_sgd(
-    *, noise_multiplier: float, q: float, steps: int, delta: float, accountant: Accountant | None = None
-) -> Bound:
-    """The price in epsilon of DP-SGD: each step looks at every record with probability `q`, clips gradients and adds
-    Gaussian noise of `noise_multiplier` times the clipping norm.
-
-    **Guarantee:** that of `epsilon` for `Repeated(PoissonSampled(GaussianLoss(noise_multiplier), q=q), steps)`, under
-    adding or removing a record. Batches that are shuffled instead of sampled cost more: see docs/sharp-edges.md.
-
-    >>> f"{dp_sgd(noise_multiplier=4.0, q=0.01, steps=10_000, delta=1e-5):.3f}"
-    '0.947'
-    """
-    training = Repeated(PoissonSampled(GaussianLoss(noise_multiplier), q=q), steps)
-    return epsilon(training, delta=delta, accountant=accountant)
 
 
 def _chosen(accountant: Accountant | None) -> Accountant:
