@@ -33,7 +33,7 @@ demo: $(CORE)  ## core install on a bare machine, then `privet demo`
 test: $(DEV)  ## every test but the slow ones
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -rs
 
-test-slow: $(DEV)  ## the slow tests
+test-slow: $(DEV)  ## the slow tests, an hour or so; PRIVET_HUNT=20 lets hunts and fuzzers run for a night
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -rs -m slow
 
 test-lowest: $(LOWEST)  ## first calls, commands and laws with the oldest dependencies that are allowed

@@ -21,6 +21,7 @@ from privet.accounting.pld.rounding import GridLaw
 from privet.errors import InternalError
 from tests.accounting import hunt
 from tests.accounting.hunt import Case, violations
+from tests.effort import tries
 from tests.oracles import brute_force, closed_forms
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -97,7 +98,7 @@ def test_tradeoff_of_finite_pairs_is_never_above_the_best_test():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(tries(4)))
 def test_long_hunt(seed: int):
     source = random.Random(1000 + seed)
     found = []
@@ -114,7 +115,7 @@ def test_long_hunt(seed: int):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("through_the_grid")
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(tries(2)))
 def test_long_hunt_on_a_grid(seed: int):
     """Fine grids for these few outcomes would take minutes and prove nothing more: tol stays coarse."""
     source = random.Random(2000 + seed)

@@ -22,7 +22,7 @@ def fitted(name: str, columns: int, epsilon: float) -> pv.Ledger:
     return ledger
 
 
-@pytest.mark.parametrize("columns", [1, 10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("columns", [1, 10])
 @pytest.mark.parametrize("epsilon", [0.01, 8.0])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_pure_fits_run(name, epsilon, columns):

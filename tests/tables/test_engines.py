@@ -20,6 +20,7 @@ from privet.tables.keys import KeySet
 from privet.tables.late import only_added_up
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source
+from tests.effort import tries
 from tests.oracles import array_engine
 from tests.tables.conftest import put_arrow, put_parquet, put_postgres, put_spark
 from tests.tables.random_plans import Case, random_case, same
@@ -144,18 +145,18 @@ def test_spark_moves_rows_once_by_person_and_once_by_group(session: Any, tmp_pat
 
 
 @pytest.mark.slow
-def test_thousand_plans_on_duckdb(tmp_path: Path) -> None:
-    assert disagreements(lambda case: put_parquet(case.tables, tmp_path), range(1000)) == []
+def test_many_plans_on_duckdb(tmp_path: Path) -> None:
+    assert disagreements(lambda case: put_parquet(case.tables, tmp_path), range(tries(200))) == []
 
 
 @pytest.mark.slow
-def test_thousand_plans_on_postgres(clinic: Any, postgres_url: str) -> None:
-    assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(1000)) == []
+def test_many_plans_on_postgres(clinic: Any, postgres_url: str) -> None:
+    assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(tries(100))) == []
 
 
 @pytest.mark.slow
-def test_thousand_plans_on_spark(session: Any, tmp_path: Path) -> None:
-    assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), range(1000)) == []
+def test_many_plans_on_spark(session: Any, tmp_path: Path) -> None:
+    assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), range(tries(15))) == []
 
 
 # --- golden rows -------------------------------------------------------------------------------------------------------

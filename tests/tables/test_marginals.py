@@ -19,6 +19,7 @@ from privet.tables.engines.duckdb import DuckDBEngine
 from privet.tables.expressions import Cut, Ref
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source
+from tests.effort import tries
 from tests.oracles import array_engine
 from tests.tables.conftest import put_arrow, put_parquet, put_postgres, put_spark
 from tests.tables.neighbours import COLUMNS, Subject, frames, neighbours
@@ -114,9 +115,9 @@ def test_engines_without_a_way_of_their_own_count_by_all_codes() -> None:
 
 @pytest.mark.slow
 def test_many_plans_on_every_engine(session: Any, clinic: Any, postgres_url: str, tmp_path: Path) -> None:
-    assert disagreements(Case.frames, range(1000)) == []
-    assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(300)) == []
-    assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), (*range(40), 202, 117)) == []
+    assert disagreements(Case.frames, range(tries(200))) == []
+    assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(tries(60))) == []
+    assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), (*range(tries(5)), 202, 117)) == []
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from privet.tables.person import Person, Rows
 from privet.tables.plan import Linked, PersonJoin, PublicJoin, Source, Union
 from privet.tables.reach import Reach
 from privet.tables.reading import Reader
+from tests.effort import tries
 from tests.oracles import array_engine
 from tests.tables.neighbours import COLUMNS, HIGH, LOW, SALTS, P, asked, broken, distances, neighbours, subjects
 
@@ -35,7 +36,7 @@ def test_no_neighbours_are_farther_than_the_reach(relation: Any) -> None:
 def test_no_neighbours_are_farther_than_the_reach_in_many_tries(relation: Any) -> None:
     rng = np.random.default_rng(8)
     for subject in subjects(relation):
-        for _ in range(400):
+        for _ in range(tries(80)):
             before, after = neighbours(rng, subject)
             assert broken(subject.plan, before, after) == [], subject.name
 

@@ -20,6 +20,7 @@ from privet.tables.expressions import Ref
 from privet.tables.keys import KeySet
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source
+from tests.effort import tries
 
 Frame = dict[str, list[Any]]
 SALTS = (1, 2, 3, 4, 5)
@@ -176,8 +177,8 @@ def test_persons_and_rows_by_every_writer(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WRITERS)
 def test_many_persons_and_rows_by_every_writer(name: str, tmp_path: Path) -> None:
-    assert moved_too_far(name, tmp_path / "x.csv", 60) == []
-    assert misread(name, tmp_path / "x.csv", 20) == []
+    assert moved_too_far(name, tmp_path / "x.csv", tries(20)) == []
+    assert misread(name, tmp_path / "x.csv", tries(7)) == []
 
 
 def test_a_note_of_a_thousand_lines_is_one_row(tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ def ends(script: str, arguments: list[str]) -> int:
 
 def touch_the_file(path: str, folder: str, services: int, scripts: int, answers: int) -> Any:
     """Services copy the file between releases, which drops their process's locks on it; scripts open, release, close.
-    A service that refuses is started again, as the error says.
+    A service that refuses is started again, as the error says. Everybody waits long: how soon a turn comes on a busy
+    machine is not asked here.
     """
     context = multiprocessing.get_context("fork")
     total = context.Value("i", 0)
@@ -53,7 +54,7 @@ def touch_the_file(path: str, folder: str, services: int, scripts: int, answers:
 
     def serve(number: int) -> None:
         seen = Seen(Path(folder) / f"service-{number}-{os.getpid()}.seen")
-        ledger = pv.Ledger.open(path)
+        ledger = pv.Ledger.open(path, timeout=1000.0)
         try:
             while total.value < answers:
                 for _ in range(2):
@@ -69,7 +70,7 @@ def touch_the_file(path: str, folder: str, services: int, scripts: int, answers:
     def script(number: int) -> None:
         seen = Seen(Path(folder) / f"script-{number}.seen")
         while total.value < answers:
-            with closing(pv.Ledger.open(path)) as ledger:
+            with closing(pv.Ledger.open(path, timeout=1000.0)) as ledger:
                 seen.add(ledger.release(Coin(), None).value)
             with total.get_lock():
                 total.value += 1

@@ -16,6 +16,7 @@ from privet.accounting.filters import BasicFilter
 from privet.errors import LedgerBusy
 from privet.ledger.signals import HeldSignals, give_way
 from privet.privacy import PureLoss
+from tests.effort import tries
 from tests.ledger.hostile import nursery
 from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, check_books, impatient
@@ -141,7 +142,7 @@ def test_a_storm(fresh: Fresh):
 @pytest.mark.slow
 @EVERY
 def test_a_long_storm(fresh: Fresh):
-    check_storm(fresh(), interrupts=500)
+    check_storm(fresh(), interrupts=tries(150))
 
 
 @pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)

@@ -4,6 +4,7 @@ import pytest
 
 import privet as pv
 from privet.accounting.filters import BasicFilter
+from tests.effort import tries
 from tests.ledger.hostile import disk, nursery
 from tests.ledger.hostile.checks import check_cuts
 from tests.ledger.hostile.conftest import Fresh
@@ -23,7 +24,7 @@ def test_power_cuts(fresh: Fresh):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_many_power_cuts(fresh: Fresh, seed: int):
-    check_cuts(fresh(), releases=150, cuts=400, seed=seed)
+    check_cuts(fresh(), releases=150, cuts=tries(150), seed=seed)
 
 
 @pytest.mark.parametrize(("code", "kind"), [(disk.FULL, "write"), (disk.IO_SYNC, "sync")])

@@ -12,6 +12,7 @@ import privet as pv
 from privet.accounting.filters import BasicFilter
 from privet.errors import BudgetExceeded, KeyConflict, ReleaseFailed
 from privet.privacy import LaplaceLoss, PureLoss, Repeated
+from tests.effort import tries
 from tests.ledger.hostile.probe import Coin, books_of, replay, sums_of
 
 LOSSES = st.sampled_from(
@@ -169,4 +170,4 @@ def test_postgres(fresh):
 @pytest.mark.slow
 @pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
 def test_long(fresh, request):
-    check_machine(request.node.callspec.params["fresh"], fresh, examples=20, steps=500)
+    check_machine(request.node.callspec.params["fresh"], fresh, examples=tries(5), steps=400)

@@ -13,6 +13,7 @@ import privet as pv
 from privet.accounting.filters import BasicFilter
 from privet.errors import BudgetExceeded, LedgerError
 from privet.ledger.stores.sqlite import SqliteStore
+from tests.effort import tries
 from tests.ledger.hostile.probe import Coin, check_books, check_seen
 from tests.ledger.hostile.test_rollback import put
 
@@ -123,7 +124,7 @@ def test_a_walk(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(tries(5)))
 def test_long_walks(tmp_path: Path, seed: int):
     wanderer = Wanderer(tmp_path, 100 + seed)
     wanderer.go(250)

@@ -66,6 +66,8 @@ class Outline:
         self.top = max(_LEAST_TOP, *(float(losses[-1]) for losses, _, _ in self.parts))
         self.reach = math.fsum(n * max(float(losses[-1]), 0.0) for losses, _, n in self.parts)
         self.steps = sum(n for _, _, n in self.parts)
+        sizes = [math.sqrt(float((np.exp(log_mass) * losses**2).sum())) for losses, log_mass, _ in self.parts]
+        self.narrowest = min((size for size in sizes if size > 0.0), default=math.inf)  # the usual size of a loss
 
     def moments(self, cuts: Array, orders: Array) -> tuple[Array, Array]:
         """ln of the moment of the whole sum with steps cut at each of `cuts` (one row each), at orders of that row; and ln

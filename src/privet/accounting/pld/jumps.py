@@ -121,4 +121,8 @@ class JumpSearch:
             before = width if found.settled and not off else math.inf
             finer = math.sqrt(0.6 * allowed(best) / width) if found.settled and width > 0.0 else 0.4
             step *= min(1.0 if off else 0.7, max(0.15, finer))
+            if (
+                not found.settled
+            ):  # one cell holds nearly every step, and takes its balance from the jumps: none are left
+                step = min(step, self.outline.narrowest)
         return replace(best, coarse=best.coarse or self.capped)
