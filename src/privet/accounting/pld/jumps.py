@@ -14,6 +14,9 @@ from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.privacy import Direction
 
 _PASSES = 7
+# Passes without a lower end: then one cell holds nearly every step, and takes its balance from the jumps, of which none are
+# left. Its width follows. (With many steps the rounding of masses weighs more the finer the grid: no leap before.)
+_PATIENT = 2
 _FAIR = 1e-3
 _POOR = 8e-3  # a share of the value from which on a finer grid than usual is worth its price
 _FIRST = 16.0  # a first look may be this much less accurate
@@ -121,8 +124,6 @@ class JumpSearch:
             before = width if found.settled and not off else math.inf
             finer = math.sqrt(0.6 * allowed(best) / width) if found.settled and width > 0.0 else 0.4
             step *= min(1.0 if off else 0.7, max(0.15, finer))
-            if (
-                not found.settled
-            ):  # one cell holds nearly every step, and takes its balance from the jumps: none are left
+            if not found.settled and number >= _PATIENT:
                 step = min(step, self.outline.narrowest)
         return replace(best, coarse=best.coarse or self.capped)

@@ -276,8 +276,9 @@ def check_refuses_nonsense(member: PrivacyLoss | Example) -> None:
 def _arguments(call: Callable[..., Any], made: object, target: privacy.Guarantee | None = None) -> dict[str, Any]:
     """The arguments of a constructor, read off what it made: fields by their name, a promise from the target."""
     found: dict[str, Any] = {}
+    promised = {field.name for field in dataclasses.fields(privacy.Guarantee)}  # it has methods, too: `share` is one
     for name, parameter in inspect.signature(call).parameters.items():
-        holder = target if target is not None and hasattr(target, name) else made
+        holder = target if target is not None and name in promised else made
         value = getattr(holder, name, parameter.default)
         if name == "sensitivity" and target is not None:
             value = value.value
