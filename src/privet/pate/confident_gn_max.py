@@ -117,7 +117,8 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
         True
         """
         target, unit = Guarantee(**promise), as_unit(unit)
-        first, second = target.as_mu().split((open_fraction("share", share), 1.0 - share))
+        taken = above("share", open_fraction("share", share), 0.0)
+        first, second = target.as_mu().split((taken, 1.0 - taken))
         teachers = teachers_of(unit, fixed_ids)
         made = cls(
             threshold=threshold,
