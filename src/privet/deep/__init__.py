@@ -13,9 +13,20 @@ if installed("torch"):
     from privet.deep.engines.engine import Engine as Engine
     from privet.deep.engines.make import make_engine as make_engine
     from privet.deep.isolation import check_isolation as check_isolation
+    from privet.deep.nets.standardised import StandardisedConv2d as StandardisedConv2d
+    from privet.deep.nets.tempered import TemperedSigmoid as TemperedSigmoid, tempered_convnet as tempered_convnet
+    from privet.deep.nets.transformer import SmallTransformer as SmallTransformer, next_word_loss as next_word_loss
     from privet.deep.own_loop import Step as Step, Steps as Steps
     from privet.deep.plan import Plan as Plan
     from privet.deep.private_optimizer import private as private
+    from privet.deep.recipes.lora import (
+        LowRank as LowRank,
+        merge_low_rank as merge_low_rank,
+        with_low_rank as with_low_rank,
+    )
+    from privet.deep.recipes.partly import train_biases as train_biases, train_only as train_only
+    from privet.deep.recipes.scattering import Scattering as Scattering
+    from privet.deep.recipes.views import shifted as shifted, views as views
     from privet.deep.records import Records as Records
     from privet.deep.sampling import (
         BallsInBins as BallsInBins,

@@ -68,7 +68,7 @@ class Records:
         ids = ids[ids < self._size]
         if _in_columns(self._held):
             picked = torch.from_numpy(np.ascontiguousarray(ids))
-            found = mapped(lambda each: each.index_select(0, picked), self._held)
+            found = mapped(lambda each: each.index_select(0, picked.to(each.device)), self._held)
             counts = torch.ones(len(ids), dtype=torch.bool)
         else:
             found, counts = self._read(ids)

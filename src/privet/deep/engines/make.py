@@ -9,12 +9,13 @@ from privet._calls import door
 from privet._validate import count, instance
 from privet.deep.clipping import Clip
 from privet.deep.engines.bookkeeping import Bookkeeping
+from privet.deep.engines.compiled import Compiled
 from privet.deep.engines.engine import Engine, ExampleLosses
 from privet.deep.engines.microbatch import Microbatch
 from privet.deep.engines.vmapped import Vmapped
 from privet.errors import InvalidParameter
 
-Way = Literal["auto", "bookkeeping", "vmapped", "microbatch"]
+Way = Literal["auto", "bookkeeping", "compiled", "vmapped", "microbatch"]
 
 
 @door
@@ -29,7 +30,8 @@ def make_engine(
 ) -> Engine:
     """An engine: a function of parameters, inputs, targets and a mask that returns the sums of clipped gradients by name.
 
-    All engines return the same sums. `grid` makes the sum exact (see `Microbatch`), at the price of one pass a record.
+    All engines return the same sums. `compiled` is book-keeping as one program, for accelerators: it takes a minute to
+    make, and serves batches of one size. `grid` makes the sum exact (see `Microbatch`), at one pass a record.
 
     >>> import torch
     >>> from privet import deep
@@ -50,4 +52,5 @@ def make_engine(
         if engine not in ("auto", "microbatch"):
             raise InvalidParameter(f"only the engine 'microbatch' sums on a grid, got {engine!r}")
         return Microbatch(losses, clip, at_once, grid)
-    return (Vmapped if engine == "vmapped" else Bookkeeping)(losses, clip, at_once)
+    kinds: dict[str, type[Engine]] = {"vmapped": Vmapped, "compiled": Compiled}
+    return kinds.get(engine, Bookkeeping)(losses, clip, at_once)

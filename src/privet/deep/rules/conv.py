@@ -44,8 +44,11 @@ class Geometry:
 
 
 def written(use: Use, shape: torch.Size) -> Tensor:
-    """The gradient of each record, written out: [B, *weight]."""
+    """The gradient of each record, written out: [B, *weight]. By patches on an accelerator, where that is several times
+    as fast; on the CPU it is several times as slow."""
     geometry = Geometry(use, shape)
+    if use.back.device.type != "cpu" and geometry.groups == 1 and len(geometry.kernel) < 3:
+        return by_patches(use, shape)
     given, back = geometry.padded(use.input), use.back
 
     def one(given: Tensor, back: Tensor) -> Tensor:
@@ -53,6 +56,12 @@ def written(use: Use, shape: torch.Size) -> Tensor:
 
     rows: Tensor = torch.func.vmap(one)(given, back)
     return rows
+
+
+def by_patches(use: Use, shape: torch.Size) -> Tensor:
+    """The same as `written`, as products of patches and gradients: one group, one or two axes."""
+    seen, back = patches(use, shape)
+    return torch.bmm(back.transpose(1, 2), seen).view(len(back), *shape)
 
 
 def patches(use: Use, shape: torch.Size) -> tuple[Tensor, Tensor]:

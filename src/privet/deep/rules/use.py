@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 
 @dataclass
@@ -64,10 +65,15 @@ class Written(Term):
 
 
 def kept(tensor: Tensor, counts: Tensor) -> Tensor:
-    """The same with zeros for records that do not count: a factor of zero would leave NaN where there is infinity."""
-    if bool(counts.all()):
+    """The same with zeros for records that do not count: a factor of zero would leave NaN where there is infinity.
+
+    Where all count nothing is copied. That is not asked on an accelerator, which would have to be waited for, nor while a
+    program is recorded, which must serve all batches.
+    """
+    if tensor.device.type == "cpu" and get_proxy_mode() is None and bool(counts.all()):
         return tensor
-    return torch.where(counts.view(-1, *[1] * (tensor.ndim - 1)), tensor, torch.zeros((), dtype=tensor.dtype))
+    nothing = torch.zeros((), dtype=tensor.dtype, device=tensor.device)
+    return torch.where(counts.view(-1, *[1] * (tensor.ndim - 1)), tensor, nothing)
 
 
 def widened(tensor: Tensor) -> Tensor:

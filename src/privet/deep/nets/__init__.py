@@ -1,0 +1,1 @@
+"""Networks that train well under clipping and noise: bounded activations, no statistics over a batch."""
