@@ -1,12 +1,13 @@
-"""A private training step beside a plain one: time and memory over eager PyTorch, for three small models.
+"""A private training step beside a plain one: time and memory over eager PyTorch, for three small models and a large one.
 
-    python benchmarks/deep.py [--device cuda] [--opacus FOLDER] [--quick]
+    python benchmarks/deep.py [--device cuda] [--opacus FOLDER] [--quick] [--models convnet mlp transformer large ...]
 
 All modes of one model take turns in one process (CPU: one thread, seconds of CPU; CUDA: seconds of the clock), and the
 median of the rounds counts, so that a busy machine slows them alike. Memory is the peak above what was held before the
-model was made, each mode in a process of its own. The private steps hold clipping, exact noise and the step
-of the optimizer; the fallback is `engine="vmapped"`. Opacus is looked for in FOLDER, unpacked
-(`pip install --no-deps --target FOLDER opacus==1.6.0`).
+model was made, each mode in a process of its own. The private steps hold clipping, secure noise (`StepNoise`; on CUDA the
+keyed stream on the device) and the step of the optimizer; the fallback is `engine="vmapped"`. "plain, compiled" is the
+whole plain step compiled, and on CUDA captured: what a private step is fairly compared with where it is captured itself.
+Opacus is looked for in FOLDER, unpacked (`pip install --no-deps --target FOLDER opacus==1.6.0`).
 """
 
 import argparse
@@ -18,53 +19,42 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from privet import deep, noise
+from privet import deep
+from privet.deep import stream
+from privet.noise import KeyedStream
 
 CLIP, MULTIPLIER, RATE = 1.0, 1.1, 0.05
-ENGINES = {"book-keeping": "bookkeeping", "vmap": "vmapped"}
+ENGINES = {"book-keeping": "bookkeeping", "compiled": "compiled", "vmap": "vmapped"}
 TARGETS = {"convnet": (1.7, 1.25), "mlp": (1.9, 1.5), "transformer": (1.6, 1.45)}
+ON_CUDA = {
+    "convnet": "(a) .5, (b) 1.5",
+    "mlp": "(a) .5, (b) 1.5",
+    "transformer": "(a) .5, (b) 1.5",
+    "large": "(a) 1.2, memory 1.2",
+    "large-bf16": "(a) 1.0, (b) 1.35, memory 1.25",
+}
 
 
-class Block(nn.Module):
-    """A pre-norm block of a causal transformer."""
+class Narrow(nn.Module):
+    """A model whose products are computed in bfloat16."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, model: nn.Module) -> None:
         super().__init__()
-        self.heads = heads
-        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.model = model
 
-    def forward(self, x: Tensor) -> Tensor:
-        q, k, v = self.qkv(self.first(x)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
-        x = x + self.out(mixed)
-        return x + self.down(F.gelu(self.up(self.second(x))))
-
-
-class Transformer(nn.Module):
-    """A small language model over 96 characters."""
-
-    def __init__(self, layers: int = 4, width: int = 128, length: int = 64, words: int = 96) -> None:
-        super().__init__()
-        self.words = nn.Embedding(words, width)
-        self.register_buffer("places", torch.sin(torch.arange(length)[:, None] * torch.logspace(0, -4, width)))
-        self.blocks = nn.Sequential(*[Block(width, 4) for _ in range(layers)])
-        self.last, self.head = nn.LayerNorm(width), nn.Linear(width, words)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        return self.head(self.last(self.blocks(self.words(ids) + self.places)))
+    def forward(self, inputs: Tensor) -> Tensor:
+        with torch.autocast(inputs.device.type, dtype=torch.bfloat16):
+            outputs: Tensor = self.model(inputs)
+        return outputs.float()
 
 
 def convnet() -> nn.Module:
@@ -90,7 +80,12 @@ def task(name: str, device: str) -> tuple[nn.Module, Tensor, Tensor]:
     torch.manual_seed(0)
     if name == "transformer":
         ids = torch.randint(0, 96, (64, 65))
-        return Transformer().to(device), ids[:, :-1].to(device), ids[:, 1:].to(device)
+        return deep.SmallTransformer(96).to(device), ids[:, :-1].to(device), ids[:, 1:].to(device)
+    if name.startswith("large"):
+        ids = torch.randint(0, 96, (32, 257))
+        large = deep.SmallTransformer(96, layers=12, width=768, heads=12, length=256)
+        model = Narrow(large) if name.endswith("bf16") else large
+        return model.to(device), ids[:, :-1].to(device), ids[:, 1:].to(device)
     shape = (512, 1, 28, 28) if name == "convnet" else (512, 784)
     model = convnet() if name == "convnet" else mlp()
     return model.to(device), torch.randn(*shape, device=device), torch.randint(0, 10, (512,), device=device)
@@ -107,10 +102,47 @@ def plain(model: nn.Module, inputs: Tensor, targets: Tensor) -> Callable[[], obj
     return step
 
 
-def with_noise(flat: Any) -> Any:
-    """The sum on a grid of 2^-26 of the clip, with exact normal noise in whole steps of it."""
-    steps = np.rint(flat.astype(np.float64) * (2.0**26 / CLIP)).astype(np.int64)
-    return (steps + noise.rounded_gaussian(sigma=Fraction(MULTIPLIER) * 2**26, size=len(flat))) * (CLIP / 2.0**26)
+def plain_compiled(model: nn.Module, inputs: Tensor, targets: Tensor) -> Callable[[], object]:
+    """The whole plain step: the model and its loss compiled, on CUDA everything captured as one graph."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+    loss = torch.compile(lambda x, y: losses(model(x), y).mean(), dynamic=False)
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=False)
+        loss(inputs, targets).backward()
+        optimizer.step()
+
+    if inputs.device.type != "cuda":
+        return step
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+
+    def replay() -> None:
+        graph.replay()
+
+    replay.kept = (model, optimizer, loss)  # type: ignore[attr-defined]  # the graph reads and writes what they own
+    return replay
+
+
+def noise_of(sums: Tensor) -> Callable[[Tensor, int], Tensor]:
+    """The secure noise of a step: on the CPU that of `StepNoise`, on CUDA the keyed stream's, on the same grid."""
+    made = deep.StepNoise(clip=CLIP, noise_multiplier=MULTIPLIER, dimension=len(sums))
+    if sums.device.type == "cpu":
+        return lambda flat, step: torch.from_numpy(made.add_noise(flat.numpy(), None)).float()
+    keyed, width = KeyedStream.fresh(), made.grid.width
+
+    def added(flat: Tensor, step: int) -> Tensor:
+        drawn = stream.rounded_gaussian(keyed, step, len(flat), sigma=made._sigma, device="cuda")
+        return ((flat.double() / width).round().to(torch.int64) + drawn).double().mul_(width).float()
+
+    return added
 
 
 def private(engine: str, *, noisy: bool = True) -> Callable[[nn.Module, Tensor, Tensor], Callable[[], object]]:
@@ -120,14 +152,16 @@ def private(engine: str, *, noisy: bool = True) -> Callable[[nn.Module, Tensor, 
         parameters = dict(model.named_parameters())
         sizes = [each.numel() for each in parameters.values()]
         mask = torch.ones(len(inputs), dtype=torch.bool, device=inputs.device)
+        added = noise_of(torch.zeros(sum(sizes), device=inputs.device))
+        done = [0]
 
         def step() -> None:
+            done[0] += 1
             sums = run(parameters, inputs, targets, mask)
-            flat = torch.cat([sums[name].flatten() for name in parameters]).cpu().numpy()
-            value = with_noise(flat) if noisy else flat
-            moved = torch.from_numpy(np.asarray(value, dtype=np.float32)).to(inputs.device)
+            flat = torch.cat([sums[name].flatten() for name in parameters])
+            moved = (added(flat, done[0]) if noisy else flat).div_(len(inputs))
             for part, each in zip(moved.split(sizes), parameters.values(), strict=True):
-                each.grad = part.view(each.shape).div_(len(inputs))
+                each.grad = part.view(each.shape)
             optimizer.step()
 
         return step
@@ -155,10 +189,15 @@ def opacus(model: nn.Module, inputs: Tensor, targets: Tensor) -> Callable[[], ob
 
 MODES: dict[str, Callable[[nn.Module, Tensor, Tensor], Callable[[], object]]] = {
     "plain": plain,
+    "plain, compiled": plain_compiled,
     **{name: private(engine) for name, engine in ENGINES.items()},
     "book-keeping without noise": private("bookkeeping", noisy=False),
+    "compiled without noise": private("compiled", noisy=False),
     "opacus": opacus,
 }
+
+
+COMPILED = "plain, compiled"
 
 
 def seconds(step: Callable[[], object], device: str) -> float:
@@ -175,11 +214,19 @@ def seconds(step: Callable[[], object], device: str) -> float:
 
 def times(name: str, modes: list[str], device: str, rounds: int) -> dict[str, float]:
     """The median seconds of a step of each mode, all modes in turn."""
-    steps = {mode: MODES[mode](*task(name, device)) for mode in modes}
-    for step in steps.values():
-        step()
-        step()
-    taken: dict[str, list[float]] = {mode: [] for mode in modes}
+    steps: dict[str, Callable[[], object]] = {}
+    for mode in modes:
+        begin = time.perf_counter()
+        try:
+            steps[mode] = MODES[mode](*task(name, device))
+            steps[mode]()
+            steps[mode]()
+        except Exception as problem:  # one mode that cannot run must not end the others
+            steps.pop(mode, None)
+            print(f"  {mode} cannot run: {type(problem).__name__}: {str(problem)[:300]}")
+        else:
+            print(f"  {mode}: ready after {time.perf_counter() - begin:.1f} s", flush=True)
+    taken: dict[str, list[float]] = {mode: [] for mode in steps}
     for _ in range(rounds):
         for mode, step in steps.items():
             taken[mode].append(seconds(step, device))
@@ -222,7 +269,8 @@ def main() -> None:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--opacus", help="folder with an unpacked Opacus")
     parser.add_argument("--quick", action="store_true", help="few rounds, no memory")
-    parser.add_argument("--models", nargs="*", default=list(TARGETS))
+    parser.add_argument("--models", nargs="*", default=list(TARGETS), choices=list(ON_CUDA))
+    parser.add_argument("--modes", nargs="*", default=list(MODES), choices=list(MODES))
     parser.add_argument("--memory-of", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -233,16 +281,20 @@ def main() -> None:
     if arguments.memory_of:
         print(memory(*arguments.memory_of, arguments.device))
         return
-    modes = [mode for mode in MODES if mode != "opacus" or arguments.opacus]
+    chosen = [mode for mode in arguments.modes if mode != "opacus" or arguments.opacus]
     found: dict[str, Any] = {}
     for name in arguments.models:
-        taken = times(name, modes, arguments.device, 5 if arguments.quick else 25)
+        modes = [mode for mode in chosen if not (name.startswith("large") and mode in ("vmap", "opacus"))]
+        taken = times(name, modes, arguments.device, 5 if arguments.quick and arguments.device == "cpu" else 25)
+        modes = list(taken)
         kept = {} if arguments.quick else {mode: memory_apart(name, mode, arguments) for mode in modes}
         found[name] = {"seconds": taken, "bytes": kept}
-        print(f"{name}: plain {1e3 * taken['plain']:.2f} ms; must {TARGETS[name][0]} time, {TARGETS[name][1]} memory")
+        must = f"{TARGETS[name][0]} time, {TARGETS[name][1]} memory" if arguments.device == "cpu" else ON_CUDA[name]
+        print(f"{name}: plain {1e3 * taken['plain']:.2f} ms; must {must}")
         for mode in modes[1:]:
             share = f", memory {kept[mode] / kept['plain']:.2f}" if kept else ""
-            print(f"  {mode}: time {taken[mode] / taken['plain']:.2f}{share}", flush=True)
+            fair = f", {taken[mode] / taken[COMPILED]:.2f} of the plain step compiled" if COMPILED in taken else ""
+            print(f"  {mode}: time {taken[mode] / taken['plain']:.2f}{fair}{share}", flush=True)
     results = Path(__file__).parent / "results"
     results.mkdir(exist_ok=True)
     (results / "deep.json").write_text(json.dumps(found, indent=1) + "\n")

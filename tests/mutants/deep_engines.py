@@ -70,8 +70,8 @@ plant(
 plant(
     "a record that is not finite is only multiplied by zero",
     "deep:kept",
-    "if bool(counts.all()):",
-    "if bool(counts.any()):",
+    "bool(counts.all())",
+    "bool(counts.any())",
     RULES,
     ENGINES,
 )

@@ -90,4 +90,6 @@ def _captured(program: Program, example: list[Tensor]) -> Program:
         graph.replay()
         return [each.clone() for each in out]
 
+    replay.program = program  # type: ignore[attr-defined]  # it owns constants that the graph reads
+
     return replay
