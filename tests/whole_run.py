@@ -5,6 +5,7 @@ Loaded by the conftest beside `pyproject.toml`. A run of a part of the suite is 
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,8 +97,12 @@ def modules_not_run(ran: set[str]) -> list[str]:
     return [name for path in found if (name := path.relative_to(ROOT).as_posix()) not in ran]
 
 
+@cache
 def _has_quick_tests(path: Path) -> bool:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if "slow" not in text:  # most: to parse them all takes seconds
+        return "def test_" in text
+    tree = ast.parse(text)
     whole = [
         node for node in tree.body if isinstance(node, ast.Assign) and "pytestmark" in ast.unparse(node.targets[0])
     ]

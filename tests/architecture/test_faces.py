@@ -16,7 +16,7 @@ def past_faces(modules: tuple[Module, ...], faces: set[str]) -> list[str]:
     return [
         f"{module.name}: {origin}.{alias.name}"
         for module in modules
-        for node in ast.walk(module.tree)
+        for node in module.statements
         if isinstance(node, ast.ImportFrom)
         for origin in [absolute_origin(module, node)]
         for alias in node.names

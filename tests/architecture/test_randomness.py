@@ -35,13 +35,12 @@ def _names(node: ast.AST, known: dict[str, str]) -> list[str]:
         return [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
     if not isinstance(node, ast.Attribute):
         return []
-    root = node.value
+    tail, root = node.attr, node.value
     while isinstance(root, ast.Attribute):
-        root = root.value
+        tail, root = f"{root.attr}.{tail}", root.value
     if not isinstance(root, ast.Name):
         return [f"?.{node.attr}"]  # of a value: only what a tensor does in place is told from others by its name
-    head, _, tail = ast.unparse(node).partition(".")
-    return [f"{known.get(head, head)}.{tail}"]
+    return [f"{known.get(root.id, root.id)}.{tail}"]
 
 
 def _is_coin(name: str) -> bool:

@@ -15,7 +15,7 @@ def questions(modules: tuple[Module, ...]) -> list[str]:
     return [
         f"{module.where(node)} {text.splitlines()[0]}"
         for module in modules
-        for node in ast.walk(module.tree)
+        for node in (module.tree, *module.statements)
         if isinstance(node, documented) and (text := ast.get_docstring(node)) and _first_word(text) in QUESTIONS
     ]
 

@@ -127,11 +127,11 @@ def test_what_is_left_has_its_own_law_place_by_place():
 
 
 def test_the_exact_coin_has_the_same_law(monkeypatch):
+    _, many = outside(100_000, 7)  # in floats
     monkeypatch.setattr(strips, "MARGIN", 0.2)  # two coins in five are decided by enclosures
     _, drawn = outside(1_000, 6)
     strip = np.floor(np.abs(drawn))
     share = np.mean(np.abs(drawn) - strip < 0.5)
-    _, many = outside(100_000, 7)  # in floats
     assert abs(share - np.mean(np.abs(many) % 1.0 < 0.5)) < 0.07
     assert abs(np.mean(strip < 60) - np.mean(np.abs(many) < 60)) < 0.07
 

@@ -41,18 +41,18 @@ def write_plot(quote: "Quote", path: Path | None, picture: str) -> None:
     """Draw the chosen picture of a quote; the note about it goes to stderr, so that --json stays clean."""
     if path is None:
         return
-    from privet import report
+    from privet.report import describe, ladder_figure, profile_figure, save_figure, tradeoff_figure
 
-    name = report.describe(quote.loss)
+    name = describe(quote.loss)
     if picture == "profile":
-        figure = report.profile_figure({name: quote.loss}, mark=[(quote.epsilon, quote.delta)])
+        figure = profile_figure({name: quote.loss}, mark=[(quote.epsilon, quote.delta)])
     elif picture == "tradeoff":
-        figure = report.tradeoff_figure(quote.loss, name=name, fpr=quote.meaning.fpr)
+        figure = tradeoff_figure(quote.loss, name=name, fpr=quote.meaning.fpr)
     elif quote.ladder:
-        figure = report.ladder_figure(quote.ladder, name=f"{name}, δ = {quote.delta:g}")
+        figure = ladder_figure(quote.ladder, name=f"{name}, δ = {quote.delta:g}")
     else:
         raise InvalidParameter("the ladder compares epsilons at one delta; ask with --delta and --accountant auto")
-    report.save_figure(figure, path)
+    save_figure(figure, path)
     typer.echo(f"wrote {path}", err=True)
 
 
@@ -61,28 +61,28 @@ def show_quote(quote: "Quote", found: "Calibration | None" = None) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from privet import report
+    from privet.report import answer_in_words, describe, facts_table, ladder_notes, ladder_table, meaning_in_words
 
     out = Console(highlight=False)
     unit = quote.bound.unit
-    out.print(Text(report.describe(quote.loss), style="bold"))
+    out.print(Text(describe(quote.loss), style="bold"))
     out.print(Text(f"One person: {unit.describe()}.\n"))
     if found is not None:
-        out.print(report.facts_table(found.facts()), "")
+        out.print(facts_table(found.facts()), "")
     if quote.ladder:
-        out.print(report.ladder_table(quote.ladder, delta=quote.delta))
-        if (notes := report.ladder_notes(quote.ladder)) is not None:
+        out.print(ladder_table(quote.ladder, delta=quote.delta))
+        if (notes := ladder_notes(quote.ladder)) is not None:
             out.print(Text("What each line stands for", style="bold"))
             out.print(notes, "")
     answer = "epsilon" if quote.asked == "delta" else "delta"
-    words = report.answer_in_words(quote.bound, answer=answer, asked=quote.asked, given=quote.given)
-    out.print(report.facts_table([("Answer", words), ("Method", quote.bound.method)], width=_MARGIN))
+    words = answer_in_words(quote.bound, answer=answer, asked=quote.asked, given=quote.given)
+    out.print(facts_table([("Answer", words), ("Method", quote.bound.method)], width=_MARGIN))
     out.print(Text("\nWhat this means for one person", style="bold"))
-    sentences = report.meaning_in_words(quote.meaning, unit)
+    sentences = meaning_in_words(quote.meaning, unit)
     facts = [
         (head, rest[:1].upper() + rest[1:]) for head, _, rest in (sentence.partition(": ") for sentence in sentences)
     ]
-    out.print(report.facts_table(facts, width=_MARGIN))
+    out.print(facts_table(facts, width=_MARGIN))
 
 
 @contextmanager

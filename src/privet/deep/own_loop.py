@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 import torch
@@ -16,9 +16,12 @@ from privet._validate import count
 from privet.deep.records import Records
 from privet.deep.sampling import Sampling
 from privet.errors import InvalidParameter, LedgerError, SerialisationError
-from privet.ledger import Ledger, Run, Slice, current
+from privet.ledger import payer_of
 from privet.mechanisms import Algorithm, Source
 from privet.privacy import PrivacyLoss, Unit
+
+if TYPE_CHECKING:
+    from privet.ledger import Ledger, Run, Slice
 
 Sum = Callable[[Records, Array], Array]
 
@@ -63,7 +66,7 @@ class Steps:
     """
 
     def __init__(
-        self, plan: Any, dataset: Any, *, ledger: Ledger | None, key: str | None, about: str | None, done: int
+        self, plan: Any, dataset: Any, *, ledger: "Ledger | None", key: str | None, about: str | None, done: int
     ) -> None:
         if plan.sampling.round_steps != 1:
             raise InvalidParameter(
@@ -73,7 +76,7 @@ class Steps:
         ends = [0, *accumulate(plan.rounds)]
         if count("done", done) not in ends:
             raise InvalidParameter(f"done must be the end of a block: {ends[1]}, {ends[min(2, len(ends) - 1)]}, ...")
-        if key is not None and ledger is None and current() is None:
+        if (key is not None or ledger is not None) and payer_of(ledger) is None:
             raise InvalidParameter("a key names a run in a ledger: give ledger= too")
         self.plan, self.records, self._held = plan, Records(dataset), Private(dataset)
         self._ledger, self._asked = ledger, {"key": key, "about": about}
@@ -103,7 +106,7 @@ class Steps:
     def _start(self) -> None:
         """Pay for the whole plan, once, and again for blocks that were begun and are not in what the loop goes on from."""
         self._started = True
-        payer = self._ledger if self._ledger is not None else current()
+        payer = payer_of(self._ledger)
         if payer is None:
             return
         self._run = payer.start(self.plan.blocks, at=self.plan.at, **self._asked)

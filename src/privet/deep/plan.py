@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from privet._cache import kept_property
 from privet._calls import door
@@ -17,9 +17,11 @@ from privet.deep.engines.make import make_engine
 from privet.deep.own_loop import Steps
 from privet.deep.sampling import Poisson, Sampling, reach, sampling_from_dict
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.ledger import Ledger
 from privet.mechanisms import Gaussian, Geometric, Sensitivity
 from privet.privacy import Composed, PrivacyLoss, Repeated, Unit, as_unit
+
+if TYPE_CHECKING:
+    from privet.ledger import Ledger
 
 _SHARE = 0.01  # of epsilon, for the noisy number of records where no expected batch is given
 _FEWEST, _MOST, _BLOCKS = 20, 500, 40  # steps of a block: a durable mark takes as long as a few steps; blocks of a run
@@ -173,7 +175,7 @@ class Plan(Shown):
         self,
         dataset: Any,
         *,
-        ledger: Ledger | None = None,
+        ledger: "Ledger | None" = None,
         key: str | None = None,
         about: str | None = None,
         done: int = 0,

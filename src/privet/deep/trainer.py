@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 import torch
@@ -24,9 +24,12 @@ from privet.deep.records import Records
 from privet.deep.start import Loss, Start, descend
 from privet.deep.training import Knobs, Stop, Training
 from privet.errors import InvalidParameter
-from privet.ledger import Ledger, current
+from privet.ledger import payer_of
 from privet.mechanisms import Release, Source
 from privet.privacy import Composed
+
+if TYPE_CHECKING:
+    from privet.ledger import Ledger
 
 
 @final
@@ -123,7 +126,7 @@ class Trainer:
         self,
         dataset: Any,
         *,
-        ledger: Ledger | None = None,
+        ledger: "Ledger | None" = None,
         key: str | None = None,
         about: str | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -144,7 +147,7 @@ class Trainer:
             del dataset
         public = None if self.plan.unit.relation == "add_remove" else records.exact_count()
         algorithm = self._algorithm(self.plan.divisor(public), stop)
-        payer = ledger if ledger is not None else current()
+        payer = payer_of(ledger)
         with nullcontext() if progress is None else _told(progress, self.plan):
             release = self._released(algorithm, records, payer, source, key=key, about=about, checkpoint=checkpoint)
         made = Trained(release, self.plan)

@@ -1,19 +1,19 @@
 """The ledger in force: what `with ledger:` has made current in this thread or task, and the one way to pay."""
 
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, cast
 
 from privet._calls import door
 from privet.errors import InvalidParameter
-from privet.ledger.ledger import Ledger
-from privet.ledger.questions import MISSING, made_for
-from privet.ledger.requests import loss_of
-from privet.ledger.runs import Slice
+from privet.ledger.questions import MISSING, loss_of, made_for
 from privet.mechanisms import Release
-from privet.mechanisms.payment import asked_here, in_force
+from privet.mechanisms.payment import Payer, asked_here, in_force
 from privet.privacy import Promise
 
+if TYPE_CHECKING:
+    from privet.ledger.ledger import Ledger
 
-def current() -> Ledger | None:
+
+def current() -> "Ledger | None":
     """The ledger that pays for a release here: of the innermost `with ledger:` block, or None.
 
     Each thread and each asyncio task has blocks of its own. One without any, while a ledger is in force elsewhere in the
@@ -27,7 +27,30 @@ def current() -> Ledger | None:
     True
     """
     payer = in_force()
-    return cast("Ledger | None", payer.run.ledger if isinstance(payer, Slice) else payer)
+    return cast("Ledger | None", payer if payer is None or payer.charged is None else payer.charged)
+
+
+def payer_of(ledger: "Ledger | None") -> "Ledger | None":
+    """The ledger that pays here: the one that is given, else the one in force, or None. What is no ledger is refused.
+
+    Rooms above ask this, and need not know how a ledger is made.
+
+    >>> import privet as pv
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
+    >>> payer_of(ledger) is ledger, payer_of(None) is None
+    (True, True)
+    """
+    if ledger is None:
+        return current()
+    if not _is_ledger(ledger):
+        raise InvalidParameter(
+            f"ledger must be a Ledger: pv.Ledger.open(...) or pv.Ledger.create(...), got {type(ledger).__name__}"
+        )
+    return ledger
+
+
+def _is_ledger(what: object) -> "TypeGuard[Ledger]":
+    return isinstance(what, Payer) and what.charged is what
 
 
 @door
@@ -35,7 +58,7 @@ def pay(
     mechanism: Any,
     data: Any = MISSING,
     *,
-    ledger: Ledger | None = None,
+    ledger: "Ledger | None" = None,
     key: str | None = None,
     analyst: str | None = None,
     purpose: str | None = None,
@@ -56,13 +79,12 @@ def pay(
     (2, True)
     """
     try:
-        if ledger is not None and not isinstance(ledger, Ledger):
-            raise InvalidParameter(f"ledger must be a Ledger, got {type(ledger).__name__}")
-        payer = asked_here() if ledger is None else ledger
-        if isinstance(payer, Ledger):
+        payer = asked_here() if ledger is None else payer_of(ledger)
+        if _is_ledger(payer):
             asked = {"key": key, "analyst": analyst, "purpose": purpose, "part": part, "at": at, "about": about}
             return payer.release(mechanism, data, **asked, **promise)
-        unit = payer.run.ledger.unit if isinstance(payer, Slice) else None
+        behind = None if payer is None else payer.charged
+        unit = behind.unit if _is_ledger(behind) else None
         mechanism, data = made_for(mechanism, data, dict(promise), unit)
         loss_of(mechanism)
         made: Release[Any] = mechanism.release(data)

@@ -5,7 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from privet.errors import InvalidParameter
 from privet.mechanisms import Mechanism
-from privet.privacy import Guarantee, Unit
+from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 
 class _Missing:
@@ -82,3 +82,16 @@ def _takes_unit(function: Any) -> bool:
         return "unit" in inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False
+
+
+def loss_of(mechanism: object) -> PrivacyLoss:
+    """The loss of a mechanism; anything else is refused.
+
+    >>> from privet.mechanisms import Laplace
+    >>> loss_of(Laplace.for_budget(epsilon=1.0, sensitivity=1.0)).pure()
+    1.0
+    """
+    loss = getattr(mechanism, "loss", None)
+    if isinstance(loss, PrivacyLoss) and callable(getattr(mechanism, "release", None)):
+        return loss
+    raise InvalidParameter("a ledger releases a mechanism: an object with .loss (a PrivacyLoss) and .release(data)")

@@ -26,6 +26,7 @@ from privet.ledger.charging import charge
 from privet.ledger.entry import DATASET, Entry, clean_name, clean_text
 from privet.ledger.partition import Part
 from privet.ledger.policy import read_balance
+from privet.ledger.questions import loss_of
 from privet.ledger.reading import Preview, standing
 from privet.ledger.session import SOFTWARE, Said, Session, Tip, check_hash
 from privet.ledger.store import Store
@@ -186,19 +187,6 @@ def priced(mechanism: object, *, durable: bool) -> PrivacyLoss:
             f"a ledger stores what it pays for, and this could not be stored: {why}; nothing was spent"
         )
     return loss
-
-
-def loss_of(mechanism: object) -> PrivacyLoss:
-    """The loss of a mechanism; anything else is refused.
-
-    >>> from privet.mechanisms import Laplace
-    >>> loss_of(Laplace.for_budget(epsilon=1.0, sensitivity=1.0)).pure()
-    1.0
-    """
-    loss = getattr(mechanism, "loss", None)
-    if isinstance(loss, PrivacyLoss) and callable(getattr(mechanism, "release", None)):
-        return loss
-    raise InvalidParameter("a ledger releases a mechanism: an object with .loss (a PrivacyLoss) and .release(data)")
 
 
 def _unstorable(mechanism: object) -> str | None:

@@ -53,6 +53,12 @@ class Slice(Payer):
         self._left = dict(loss.parts())
         self._pid, self._lock = os.getpid(), threading.Lock()
 
+    @property
+    def charged(self) -> "Payer | None":
+        """The ledger of the run."""
+        ledger: Payer | None = self.run.ledger
+        return ledger
+
     def __repr__(self) -> str:
         return f"<slice {self.index} of {len(self.run.slices)}, entry {self.seq}>"
 

@@ -48,6 +48,11 @@ class Spending(Payer):
     _tip: Tip | None
     _priced: PrivacyLoss | None
 
+    @property
+    def charged(self) -> Payer:
+        """This ledger."""
+        return self
+
     @abstractmethod
     def _writing(self, *, durable: bool = True) -> Writing: ...
 

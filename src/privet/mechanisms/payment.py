@@ -47,6 +47,11 @@ class Payer(ABC):
     def pay_for(self, mechanism: Any, value: Any, run: Run, source: Any = None) -> Release[Any]:
         """Charge a release, then run it."""
 
+    @property
+    def charged(self) -> "Payer | None":
+        """The ledger that is charged: a ledger itself, that of a slice's run; None where there is none."""
+        return None
+
     def task(self, work: Callable[P, T]) -> "Task[P, T]":
         """A function that does the same work, with this in force: for a thread, a pool, joblib or another process.
 

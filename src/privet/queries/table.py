@@ -8,7 +8,6 @@ from typing import Any, final
 from privet._calls import door
 from privet._validate import flag, items
 from privet.errors import InvalidParameter, UnknownName
-from privet.privacy import Unit
 from privet.queries.aggregate import Aggregate, AggregateOf
 from privet.queries.aggregates import Count, with_columns
 from privet.queries.covariances import CovarianceQuestion
@@ -32,6 +31,7 @@ from privet.tables import (
     Data,
     Date,
     Derive,
+    Described,
     Float,
     KeySet,
     Linked,
@@ -55,7 +55,7 @@ from privet.tables.schema import read_schema_file
 @door
 @final
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Table:
+class Table(Described):
     """A private table: where the data are, what a person is, and what the columns may contain.
 
     `source` is a Parquet or CSV file (globs too), a data frame of pandas or Polars, an Arrow table, a mapping of arrays, a
@@ -119,16 +119,6 @@ class Table:
         object.__setattr__(made, "rows", rows)
         object.__setattr__(made, "data", data)
         return made
-
-    @property
-    def unit(self) -> Unit:
-        """The privacy unit: what the ledger is opened with."""
-        return self.rows.unit.unit
-
-    @property
-    def columns(self) -> dict[str, Column]:
-        """The columns by name."""
-        return self.rows.columns
 
     @property
     def schema(self) -> str:

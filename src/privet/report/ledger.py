@@ -12,7 +12,7 @@ from privet import _markup as markup
 from privet._calls import door
 from privet._markup import Shown
 from privet.errors import InvalidParameter
-from privet.ledger import Event, Explanation, Ledger, Standing
+from privet.ledger import Event, Explanation, Standing
 from privet.privacy import GaussianLoss, LaplaceLoss, Unit
 from privet.report.figure import Figure, accent, label, muted, new_figure, title
 from privet.report.numbers import percent_up, plain, round_down, round_up
@@ -20,6 +20,8 @@ from privet.report.price import describe
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from privet.ledger import Ledger
 
 
 _RADII = tuple(digit * 10**power for power in range(6) for digit in (1, 2, 3, 5, 8))
@@ -132,7 +134,7 @@ def _finite(value: object) -> object:
 
 
 @door
-def ledger_status(ledger: Ledger) -> LedgerStatus:
+def ledger_status(ledger: "Ledger") -> LedgerStatus:
     """Read a ledger for showing it."""
     policy = ledger.policy
     events = ledger.history()
@@ -157,7 +159,7 @@ def ledger_status(ledger: Ledger) -> LedgerStatus:
     )
 
 
-def _notes(ledger: Ledger, kinds: Sequence[str]) -> list[str]:
+def _notes(ledger: "Ledger", kinds: Sequence[str]) -> list[str]:
     policy = ledger.policy
     notes = [
         f"the cap was raised outside a schedule by entry {seq}: the promise made at opening no longer stands"
@@ -174,7 +176,7 @@ def _notes(ledger: Ledger, kinds: Sequence[str]) -> list[str]:
     return notes if ledger.caveat is None else [*notes, ledger.caveat]
 
 
-def _anchor_in_words(ledger: Ledger, events: Sequence[Event]) -> str:
+def _anchor_in_words(ledger: "Ledger", events: Sequence[Event]) -> str:
     anchor = ledger.anchored
     if anchor is None:
         times = [event.time for event in events if event.kind == "checkpoint"]
@@ -253,7 +255,7 @@ def accounts_table(accounts: dict[str, Standing]) -> "Table":
     return table
 
 
-def budget_figure(ledger: Ledger) -> Figure:
+def budget_figure(ledger: "Ledger") -> Figure:
     """The data set's budget over time: how much is used up of the rule that has most left.
 
     >>> import privet as pv

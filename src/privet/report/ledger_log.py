@@ -5,11 +5,14 @@ import io
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from privet.ledger import Event, Ledger
+from privet.ledger import Event
 from privet.report.numbers import plain, round_up
 from privet.report.price import describe
+
+if TYPE_CHECKING:
+    from privet.ledger import Ledger
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -72,7 +75,7 @@ class LogRow:
         }
 
 
-def ledger_log(ledger: Ledger, *, acts: bool = True) -> list[LogRow]:
+def ledger_log(ledger: "Ledger", *, acts: bool = True) -> list[LogRow]:
     """All reservations, each with the release that it paid for, and the acts of the custodian between them."""
     charges = [_charge(event) if event.kind == "reserve" else _act(event) for event in ledger.history()]
     return [row for row in charges if acts or row.kind == "reserve"]

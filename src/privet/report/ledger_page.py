@@ -2,16 +2,18 @@
 
 import math
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from privet.errors import LedgerTampered
-from privet.ledger import Ledger
 from privet.report.figure import accent, muted, strong
 from privet.report.ledger import LedgerStatus, ledger_status
 from privet.report.ledger_log import LogRow, ledger_log
 from privet.report.meaning import posterior
 from privet.report.numbers import percent_up, plain, round_up
 from privet.report.page import render
+
+if TYPE_CHECKING:
+    from privet.ledger import Ledger
 
 _ALARM = "#b3541e"
 _MOST = 1000  # rows of a table; the CSV has all
@@ -31,7 +33,7 @@ _NOT_COVERED = (
 )
 
 
-def ledger_page(ledger: Ledger) -> str:
+def ledger_page(ledger: "Ledger") -> str:
     """The whole ledger as a web page of its own: who is protected, what was promised, spent and left, what that means
     for one person, every release with its price, raises and failures, the theorem, the trust model, what is not covered,
     versions, anchor and verification, and how to recompute it. Nothing is loaded, everything is escaped.
@@ -79,7 +81,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _sentence(ledger: Ledger, status: LedgerStatus) -> str:
+def _sentence(ledger: "Ledger", status: LedgerStatus) -> str:
     left = status.remaining
     if ledger.budget is None:
         return f"An odometer: it reports what was spent and refuses nothing. Protected: {status.unit}."
@@ -90,7 +92,7 @@ def _sentence(ledger: Ledger, status: LedgerStatus) -> str:
     )
 
 
-def _meaning(ledger: Ledger) -> dict[str, str] | None:
+def _meaning(ledger: "Ledger") -> dict[str, str] | None:
     """The meaning of the promise for one person, at the full budget: the promise holds at every moment, spent
     or not."""
     budget = ledger.budget
@@ -101,7 +103,7 @@ def _meaning(ledger: Ledger) -> dict[str, str] | None:
     return {"unit": ledger.unit.describe(), "even": even, "rare": rare, "delta": delta}
 
 
-def _promise(ledger: Ledger, status: LedgerStatus) -> list[tuple[str, str]]:
+def _promise(ledger: "Ledger", status: LedgerStatus) -> list[tuple[str, str]]:
     proof = next((path for words, path in _PROOFS.items() if words in status.theorem), "docs/proofs/ledger/any-of.md")
     pairs = [("Promise", status.promise), ("One person", status.unit), ("Left, in words", status.remaining)]
     pairs += [("Theorem", status.theorem), ("Proof", proof)]
@@ -109,7 +111,7 @@ def _promise(ledger: Ledger, status: LedgerStatus) -> list[tuple[str, str]]:
     return pairs + [("Note", line) for line in status.notes]
 
 
-def _rule_of(ledger: Ledger) -> tuple[str, dict[str, float]]:
+def _rule_of(ledger: "Ledger") -> tuple[str, dict[str, float]]:
     """The rule of the headline and the caps of its currencies."""
     standing = ledger.spent
     used = standing.used
@@ -177,7 +179,7 @@ def _picture(caps: dict[str, float], charges: list[LogRow]) -> dict[str, Any]:
     }
 
 
-def _trust(ledger: Ledger) -> list[str]:
+def _trust(ledger: "Ledger") -> list[str]:
     policy = ledger.policy
     custodian = (
         "Whoever can spend can also raise a cap: no custodian's key is appointed."
@@ -210,7 +212,7 @@ def _versions(rows: list[LogRow]) -> list[tuple[str, str]]:
     return [("Software", ", ".join(used) or "—"), ("Entropy", noise)]
 
 
-def _checked(ledger: Ledger) -> tuple[str, bool]:
+def _checked(ledger: "Ledger") -> tuple[str, bool]:
     try:
         found = ledger.verify()
     except LedgerTampered as problem:

@@ -17,7 +17,6 @@ from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Gaussian, Source, register
 from privet.privacy import Guarantee
-from privet.queries import Table
 from privet.synth.error_bars import CandidateBound
 from privet.synth.graph import Clique, GraphModel, Measurement, fitted, least_variance_total, tree_cells
 from privet.synth.marginal_workload import Asked, MarginalWorkload, answered, exact_scores, fitting
@@ -39,7 +38,7 @@ from privet.synth.synthesis import Synthesis
 from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
-from privet.tables import Data
+from privet.tables import Data, Described
 
 _MEASURE = 0.9  # of a round's share; the rest chooses
 _MOST = 2**26  # cells of all candidates
@@ -74,16 +73,16 @@ class AIM(Synthesizer):
     max_bytes: int = 10 * 2**20
     rounds: int = 16
     steps: int = 1000
-    public: Table | None = None
+    public: Described | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         set_frozen(self, rounds=count("rounds", self.rounds, 2))
         set_frozen(self, max_bytes=count("max_bytes", self.max_bytes, 8), steps=count("steps", self.steps, 1))
         if self.public is not None:
-            instance("public", self.public, Table)
+            instance("public", self.public, Described)
 
-    def _open_table(self) -> Table | None:
+    def _open_table(self) -> Described | None:
         return self.public
 
     def _plan(self, task: Task, promise: Guarantee) -> "AIMPlan":

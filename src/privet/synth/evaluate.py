@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import Any, Protocol, Unpack, final
+from typing import TYPE_CHECKING, Any, Protocol, Unpack, final
 
 import numpy as np
 
@@ -16,13 +16,15 @@ from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count
 from privet.errors import InvalidData, InvalidParameter
-from privet.ledger import Ledger, pay
+from privet.ledger import pay
 from privet.mechanisms import Release
 from privet.privacy import Promise, spelt_out
-from privet.queries import Table
 from privet.synth.mean_distance import MeanDistance
-from privet.tables import Category, Coded, Coding, Tally
+from privet.tables import Category, Coded, Coding, Described, Tally
 from privet.tables.data import drawn_salts
+
+if TYPE_CHECKING:
+    from privet.ledger import Ledger
 
 MOST_CELLS = 10_000  # of a table that is compared, unless something else is said
 _CLASSES = 20
@@ -63,7 +65,7 @@ class Distances:
 
 
 @door
-def exact_distances(synthetic: CodedRows, table: Table, *, way: int = 2, most_cells: int = MOST_CELLS) -> Distances:
+def exact_distances(synthetic: CodedRows, table: Described, *, way: int = 2, most_cells: int = MOST_CELLS) -> Distances:
     """The total variation of all tables of `way` columns from those of a table that may be looked at: not releasable."""
     cliques = _cliques(synthetic.coding, way, most_cells)
     theirs = table.data.exact_marginals(Coded(table.rows, synthetic.coding), cliques, drawn_salts())
@@ -79,7 +81,7 @@ def exact_distances(synthetic: CodedRows, table: Table, *, way: int = 2, most_ce
 
 @door
 def exact_workload_error(
-    synthetic: CodedRows, table: Table, *, workload: Mapping[tuple[str, ...], float] | Sequence[tuple[str, ...]]
+    synthetic: CodedRows, table: Described, *, workload: Mapping[tuple[str, ...], float] | Sequence[tuple[str, ...]]
 ) -> float:
     """The mean total variation over the tables of a workload, by their weights: not releasable."""
     weights = dict(workload) if isinstance(workload, Mapping) else {tuple(each): 1.0 for each in workload}
@@ -98,12 +100,12 @@ def exact_workload_error(
 @spelt_out
 def distance(
     synthetic: CodedRows,
-    table: Table,
+    table: Described,
     *,
     way: int = 2,
     most_cells: int = MOST_CELLS,
     rows: int | None = None,
-    ledger: Ledger | None = None,
+    ledger: "Ledger | None" = None,
     key: str | None = None,
     **promise: Unpack[Promise],
 ) -> Release[float]:
@@ -137,7 +139,9 @@ class Score:
 
 
 @door
-def exact_scores(synthetic: CodedRows, holdout: Table, *, target: str, real: Table | None = None) -> dict[str, Score]:
+def exact_scores(
+    synthetic: CodedRows, holdout: Described, *, target: str, real: Described | None = None
+) -> dict[str, Score]:
     """The share of right answers of a fixed set of scikit-learn models that are trained on synthetic rows and asked on a
     holdout: not releasable. `target` is a column of at most 20 codes; the others are what it is predicted from. `most
     frequent` is the class that most synthetic rows have. With `real`, the same models trained on these rows stand beside.

@@ -10,8 +10,9 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
-from privet.queries import Selection, Table
-from privet.tables import Coded, Coding
+from privet.queries import Selection
+from privet.tables import Coded, Coding, Data, Rows as EachRow, Source, Where
+from privet.tables.columns import as_columns
 from privet.tables.data import drawn_salts
 from privet.workloads import Rows, Workload
 
@@ -124,9 +125,10 @@ def _selected(coding: Coding, selection: Selection) -> Array:
                 f"column {name!r} is in bins, on parts of which the condition may hold: take LinearQuery.between"
             )
     codes = np.indices(part.sizes).reshape(len(names), -1).T
-    table = Table(part.decode(codes), columns=part.columns)  # a row for each combination: public, and free of charge
-    kept = table.where(selection)
+    rows = Source("combinations", as_columns(part.columns), EachRow())  # each once: public, and free of charge
+    kept = Where(rows, selection.condition)
     every = tuple(range(len(names)))
-    (held,) = kept.data.exact_marginals(Coded(kept.rows, part), [every], drawn_salts())
+    data = Data({rows.name: part.decode(codes)}, None)
+    (held,) = data.exact_marginals(Coded(kept, part), [every], drawn_salts())
     shape = [size if name in asked else 1 for name, size in zip(coding.names, coding.sizes, strict=True)]
     return np.broadcast_to(held.reshape(shape), coding.sizes)

@@ -3,23 +3,25 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Unpack, final
+from typing import TYPE_CHECKING, Any, Unpack, final
 
 from privet import noise
 from privet._calls import door
 from privet._validate import items, set_frozen
 from privet.errors import InvalidParameter
-from privet.ledger import Ledger, current, pay
+from privet.ledger import current, pay
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Promise, spelt_out
-from privet.queries import Table
 from privet.synth.constraints import Constraint
 from privet.synth.privacy import SynthesisPrivacy
 from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
-from privet.tables import Coded, Coding, Data, Node, Person, Rows, Source
+from privet.tables import Coded, Coding, Data, Described, Node, Person, Rows, Source
 from privet.tables.coding import BINS
 from privet.tables.columns import as_columns
+
+if TYPE_CHECKING:
+    from privet.ledger import Ledger
 
 Schema = Any
 """A table, or its columns by name, or columns with the unit as `tables.read_schema` gives them."""
@@ -49,7 +51,7 @@ class Synthesizer(ABC):
     def _plan(self, task: Task, promise: Guarantee) -> "Mechanism[Data, SyntheticModel]":
         """The plan for a promise, from public facts alone. What cannot be done is refused here."""
 
-    def _open_table(self) -> Table | None:
+    def _open_table(self) -> Described | None:
         """The table that is taken to be public, where there is one."""
         return None
 
@@ -84,9 +86,9 @@ class Synthesizer(ABC):
     @spelt_out
     def fit(
         self,
-        table: Table,
+        table: Described,
         *,
-        ledger: Ledger | None = None,
+        ledger: "Ledger | None" = None,
         key: str | None = None,
         about: str | None = None,
         source: noise.Source | None = None,
@@ -98,7 +100,7 @@ class Synthesizer(ABC):
         `key` the model is read back from the ledger, free of charge. `about` names the version of the data in public
         words. `source` is for tests: `noise.Seeded(7)` gives the same noise again, and the model is marked as insecure.
         """
-        if not isinstance(table, Table):
+        if not isinstance(table, Described):
             raise InvalidParameter(
                 "fit takes a pv.Table, whose schema says what is public: pv.Table(data, columns=...)"
             )
@@ -120,7 +122,7 @@ class Synthesizer(ABC):
 
 def _rows_of(schema: Schema) -> Node:
     """The rows of a table, or those that a schema describes."""
-    if isinstance(schema, Table):
+    if isinstance(schema, Described):
         return schema.rows
     columns, unit = schema if isinstance(schema, tuple) and len(schema) == 2 else (schema, Rows())
     if not isinstance(columns, Mapping) or not isinstance(unit, Rows | Person):

@@ -22,6 +22,7 @@ from privet.tables.columns import (
     Text as Text,
 )
 from privet.tables.data import Data as Data
+from privet.tables.described import Described as Described
 from privet.tables.engines import (
     Check as Check,
     ColumnCheck as ColumnCheck,

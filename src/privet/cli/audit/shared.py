@@ -93,16 +93,16 @@ def show(
     """Print a certificate, write what was asked for, and leave with 1 where the claim is violated, 3 where in doubt."""
     from rich.console import Console
 
-    from privet import report
+    from privet.report import audit_facts, audit_page, facts_table
 
     if json:
         print_json(json_text.loads(certificate_of.to_json()))
     else:
         out = Console(highlight=False)
-        out.print(report.facts_table(report.audit_facts(certificate_of), width=11))
+        out.print(facts_table(audit_facts(certificate_of), width=11))
         out.print("\nAn audit can refute a claim, never prove one: not refuted is not private.")
     write(certificate, certificate_of.to_json() + "\n")
-    write(html, "" if html is None else report.audit_page(certificate_of))
+    write(html, "" if html is None else audit_page(certificate_of))
     code = {"violated": 1, "not refuted": 0}.get(certificate_of.verdict, 3)
     if code:
         raise typer.Exit(code)

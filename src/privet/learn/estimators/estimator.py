@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, NamedTuple, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, final
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -27,10 +27,13 @@ from privet.learn.estimators.table_fit import (
 )
 from privet.learn.problem import ArrayRecords, Records
 from privet.learn.solvers.bought_norm import bought_words, fit_share, fit_within
-from privet.ledger import Ledger, current, pay
+from privet.ledger import current, pay, payer_of
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
-from privet.queries import Table
+from privet.tables import Described
+
+if TYPE_CHECKING:
+    from privet.ledger import Ledger
 
 
 class _Asked(NamedTuple):
@@ -65,7 +68,7 @@ class PrivateEstimator(BaseEstimator):
     rho: float | None = None
     mu: float | None = None
     unit: Unit | None = None
-    ledger: Ledger | None = None
+    ledger: "Ledger | None" = None
     bad_rows: Literal["error", "zero"] = "error"
     source: noise.Source | None = None
 
@@ -143,7 +146,7 @@ class PrivateEstimator(BaseEstimator):
             if name.endswith("_"):  # nothing of an earlier fit stays beside a new one
                 delattr(self, name)
         try:
-            if isinstance(X, Table):
+            if isinstance(X, Described):
                 self._fit_table(X, y, asked, target, features)
             elif target is not None or features is not None:
                 raise InvalidParameter("target= and features= name columns of a pv.Table: give arrays as fit(X, y)")
@@ -187,7 +190,7 @@ class PrivateEstimator(BaseEstimator):
         self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(fit_plan), notes)
 
     def _fit_table(
-        self, table: Table, y: object, asked: _Asked, target: str | None, features: Sequence[str] | None
+        self, table: Described, y: object, asked: _Asked, target: str | None, features: Sequence[str] | None
     ) -> None:
         if y is not None:
             raise InvalidParameter('the target is a column of the table: fit(table, target="...")')
@@ -247,9 +250,7 @@ class PrivateEstimator(BaseEstimator):
             if not isinstance(self.unit, Unit):
                 raise InvalidParameter('unit must be a privacy.Unit, such as privacy.Unit("replace")')
             return self.unit
-        if self.ledger is not None and not isinstance(self.ledger, Ledger):
-            raise InvalidParameter("ledger must be a Ledger: pv.Ledger.open(...) or pv.Ledger.create(...)")
-        payer = self.ledger if self.ledger is not None else current()
+        payer = payer_of(self.ledger)
         return Unit() if payer is None else payer.unit
 
     def _read(self, X: object, y: object) -> tuple[Any, Any]:

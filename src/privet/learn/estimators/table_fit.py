@@ -12,11 +12,10 @@ from privet.learn.solvers import PersonFit, SolverExample, registered_solvers
 from privet.learn.solvers.person_fit import coming_or_going
 from privet.mechanisms import Mechanism
 from privet.privacy import Guarantee, Unit
-from privet.queries import Table
-from privet.tables import Person
+from privet.tables import Described, Person
 
 
-def table_encoding(table: Table, target: str | None, features: Sequence[str] | None, *, predicts: bool) -> Encoding:
+def table_encoding(table: Described, target: str | None, features: Sequence[str] | None, *, predicts: bool) -> Encoding:
     """The columns of a table as features and target: all but the target and the person, unless features are named.
 
     >>> import privet as pv
@@ -60,7 +59,7 @@ def described(model: Any, encoding: Encoding) -> Any:
     return made
 
 
-def table_plan(model: Any, columns: int, table: Table, promise: Guarantee) -> Mechanism[Any, Any]:
+def table_plan(model: Any, columns: int, table: Described, promise: Guarantee) -> Mechanism[Any, Any]:
     """The mechanism that fits the rows of a table; of persons with several rows as a group of these."""
     if model.unit is not None and model.unit != table.unit:
         raise InvalidParameter("the unit is the table's: leave unit= out, or describe the table as it is")
@@ -94,7 +93,7 @@ def table_notes(model: Any, plan: Any, promise: Guarantee) -> tuple[str, ...]:
     return (*model._notes(plan.rows, share), kept, zeros)
 
 
-def table_records(table: Table, encoding: Encoding, plan: object) -> TableRecords:
+def table_records(table: Described, encoding: Encoding, plan: object) -> TableRecords:
     """The records for this plan: what cannot be run on them is refused here, before anything is paid."""
     inner = plan_of_rows(plan)
     records = TableRecords(table.rows, table.data, encoding, one_pass=getattr(inner, "one_pass", False))

@@ -18,7 +18,7 @@ from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
 from privet.tables.coded import Cliques, Coded
 from privet.tables.columns import Column, Text
 from privet.tables.dialect import DuckDB, Raw
-from privet.tables.emit import Emitter
+from privet.tables.emit import Emitter, check_schema
 from privet.tables.engines.arrow_doubles import exact_doubles, exact_numbers
 from privet.tables.engines.duckdb_files import are_texts, csv_rows, file_reading, files_of, raw_kind
 from privet.tables.engines.duckdb_relations import is_relation, relation_reading
@@ -49,7 +49,7 @@ _SHARED: dict[int, Any] = {}  # of this process: to open a database takes longer
 def check(plan: Bounded | Scan | Coded, sources: Sources) -> None:
     """Refuse what the schema of the data does not fit, without a look at a row."""
     with _connected({}) as connection:
-        Emitter(DuckDB(), _readings(connection, plan, sources)).text_of(plan, (0, 0, 0, 0, 0))
+        check_schema(plan, DuckDB(), _readings(connection, plan, sources))
 
 
 @one_failure

@@ -15,7 +15,7 @@ from privet.errors import InvalidData, InvalidParameter, MissingExtra
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.coded import Cliques, Coded
 from privet.tables.dialect import PostgreSQL, Raw
-from privet.tables.emit import Emitter
+from privet.tables.emit import Emitter, check_schema
 from privet.tables.engines.engine import Engine, answer, register
 from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
 from privet.tables.grouped import batches, grouped, placed
@@ -124,7 +124,7 @@ def raw_kind(name: str, kind: str, modifier: int, by_bytes: bool = True) -> Raw:
 def check(plan: Bounded | Scan | Coded, sources: Sources) -> None:
     """Refuse what the schema of the tables does not fit, without a look at a row."""
     with _transaction(plan, sources) as connection:
-        Emitter(PostgreSQL(), _readings(connection, plan, sources)).text_of(plan, (0, 0, 0, 0, 0))
+        check_schema(plan, PostgreSQL(), _readings(connection, plan, sources))
 
 
 @one_failure

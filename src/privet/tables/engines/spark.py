@@ -11,7 +11,7 @@ from privet.errors import InvalidData
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.coded import Cliques, Coded
 from privet.tables.dialect import Raw, Spark
-from privet.tables.emit import Emitter
+from privet.tables.emit import Emitter, check_schema
 from privet.tables.engines.engine import answer
 from privet.tables.engines.failing import cancellable, one_failure
 from privet.tables.grouped import batches, grouped, placed
@@ -62,7 +62,7 @@ def raw_kind(type_: str) -> Raw:
 @one_failure
 def check(plan: Bounded | Scan | Coded, sources: Sources) -> None:
     """Refuse what the schema of the frames does not fit, without a look at a row."""
-    Emitter(Spark(), readings(plan, sources, "")).text_of(plan, (0, 0, 0, 0, 0))
+    check_schema(plan, Spark(), readings(plan, sources, ""))
 
 
 @one_failure
