@@ -182,7 +182,7 @@ def conditional(rng: np.random.Generator, columns: dict[str, Column]) -> Any:
     if kind == 0:
         return Holds(condition(rng, columns))
     if kind == 1:
-        return Cut(of, pick(rng, ((), (1,), (-0.5, 0.0, 2.5), (-7, 3, 2**62))))
+        return Cut(of, pick(rng, ((), (1,), (-0.5, 0.0, 2.5), (-7, 3, 2**62))), closed=bool(rng.integers(2)))
     return If(of, condition(rng, columns), pick(rng, (None, 0, -4, 0.25)) if kind == 2 else None)
 
 

@@ -31,6 +31,7 @@ class Answer:
     upper: dict[str, Array]
     confidence: float = 0.95
     notes: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, Array] = field(default_factory=dict)  # of bins, whose keys are numbers: what people read
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # libraries ask for these
@@ -59,7 +60,7 @@ class Answer:
     def columns(self) -> dict[str, Any]:
         """Columns of one length: keys, values, and beside each value `<name>_low` and `<name>_high`, or `<name>_note` where
         it has no interval."""
-        made: dict[str, Any] = dict(self.keys)
+        made: dict[str, Any] = self._shown_keys()
         for name, column in self.values.items():
             made[name] = column
             if name in self.lower:
@@ -68,10 +69,14 @@ class Answer:
                 made[f"{name}_note"] = np.full(len(self), self.notes[name])
         return made
 
+    def _shown_keys(self) -> dict[str, Array]:
+        return {name: self.labels.get(name, column) for name, column in self.keys.items()}
+
     def to_arrays(self) -> dict[str, Any]:
         """The fields, for a store: apart, so that no name of a column can stand for another."""
         parts = {"keys": self.keys, "lower": self.lower, "upper": self.upper, "values": self.values}
-        return {"confidence": self.confidence, **parts, **({"notes": self.notes} if self.notes else {})}
+        more = {"notes": self.notes, "labels": self.labels}
+        return {"confidence": self.confidence, **parts, **{name: each for name, each in more.items() if each}}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any]) -> "Answer":
@@ -96,7 +101,7 @@ class Answer:
         titles = [*self.keys, *self.values]
         rows = [titles]
         for i in range(min(len(self), _SHOWN)):
-            told = [_told(column[i]) for column in self.keys.values()]
+            told = [_told(column[i]) for column in self._shown_keys().values()]
             told += [self._with_bar(name, i) for name in self.values]
             rows.append(told)
         widths = [max(len(row[j]) for row in rows) for j in range(len(titles))]
@@ -115,7 +120,8 @@ class Answer:
         titles = "".join(f"<th>{escape(name)}</th>" for name in [*self.keys, *self.values])
         body = []
         for i in range(min(len(self), _SHOWN)):
-            told = [_told(column[i]) for column in self.keys.values()] + [self._with_bar(n, i) for n in self.values]
+            told = [_told(column[i]) for column in self._shown_keys().values()]
+            told += [self._with_bar(n, i) for n in self.values]
             body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in told) + "</tr>")
         more = "" if len(self) <= _SHOWN else f"<p>{len(self) - _SHOWN:,} more rows</p>"
         more += "".join(f"<p>{escape(name)}: {escape(note)}</p>" for name, note in self.notes.items())

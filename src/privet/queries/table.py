@@ -1,15 +1,18 @@
 """The front: a private table that is described once and then asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
+
+import numpy as np
 
 from privet._calls import door
 from privet._validate import flag, items
 from privet.errors import InvalidParameter, UnknownName
 from privet.queries.aggregate import Aggregate, AggregateOf
 from privet.queries.aggregates import Count, with_columns
+from privet.queries.bins import bins_of, edges_of, from_multiples
 from privet.queries.covariances import CovarianceQuestion
 from privet.queries.histograms import (
     HistogramQuestion,
@@ -21,12 +24,10 @@ from privet.queries.histograms import (
     top_question,
 )
 from privet.queries.other_names import no_such_name
-from privet.queries.quantile_part import bin_count
 from privet.queries.query import Query
-from privet.queries.selection import ColumnOf, Selection, condition_of, plain_number
+from privet.queries.selection import ColumnOf, Selection, condition_of
 from privet.queries.sql import query_of
 from privet.tables import (
-    Bin,
     Column,
     Data,
     Date,
@@ -179,13 +180,18 @@ class Table(Described):
     def bin(
         self, column: str, *, width: float | None = None, bins: int | None = None, into: str | None = None
     ) -> "Table":
-        """A column of numbers put into bins of one width from its lower bound; bins are numbered from 0."""
-        kind = Ref(column).column(self.columns)
-        if not (kind.numeric or isinstance(kind, Date)):
-            raise InvalidParameter(f"column {column!r} holds {kind.describe()}, which have no bins")
+        """A column of numbers put into bins of one width from its lower bound; bins are numbered from 0, and answers show
+        where each begins and ends."""
+        kind = self._binned(column)
         low, high = kind.span
         expression = bins_of(column, low, high, isinstance(kind, Float), width, bins)
         return Table._of(Derive(self.rows, into or f"{column}_bin", expression), self.data)
+
+    def _binned(self, column: str) -> Column:
+        kind = Ref(column).column(self.columns)
+        if not (kind.numeric or isinstance(kind, Date)):
+            raise InvalidParameter(f"column {column!r} holds {kind.describe()}, which have no bins")
+        return kind
 
     def join_public(self, rows: Mapping[str, Any], *, on: str | list[str], columns: Mapping[str, Column]) -> "Table":
         """Every row with the public rows that agree on the columns `on`; without one it is left out."""
@@ -284,11 +290,32 @@ class Table(Described):
         return filtered_counts(self.rows, self.data, {name: condition_of(each) for name, each in conditions.items()})
 
     @door
-    def histogram(self, column: str, *, width: float | None = None, bins: int | None = None) -> Query:
-        """The number of rows in each bin of a column, or each value where no bins are asked for."""
+    def histogram(
+        self, column: str, *, width: float | None = None, bins: int | Sequence[object] | None = None
+    ) -> Query:
+        """The number of rows in each bin of a column, or each value where no bins are asked for.
+
+        `bins` are as many as you say, or between the edges that you give, the last of which belongs to its bin:
+        `bins=[18, 30, 40]` are [18, 30) and [30, 40], and other rows are in neither. Bins of a `width` begin at its
+        multiples, such as 10, 20 and 30.
+        """
         if width is None and bins is None:
             return self.group_by(column).agg(n=Count())
-        return self.bin(column, width=width, bins=bins).group_by(f"{column}_bin").agg(n=Count())
+        name = f"{column}_bin"
+        if bins is not None and not isinstance(bins, int | float | np.number):
+            if width is not None:
+                raise InvalidParameter("give either width= or bins=")
+            return self._between(column, name, bins).agg(n=Count())
+        made = self.bin(column, width=width, bins=bins)
+        if width is not None:
+            made = Table._of(Derive(self.rows, name, from_multiples(column, self._binned(column), width)), self.data)
+        return made.group_by(name).agg(n=Count())
+
+    def _between(self, column: str, name: str, edges: object) -> "Groups":
+        """Groups between edges: what lies below the first or above the last is in none of them."""
+        expression = edges_of(column, self._binned(column), edges)
+        made = Table._of(Derive(self.rows, name, expression), self.data)
+        return made.group_by(name, keys=range(1, len(expression.edges)))
 
     def ranges(self, column: str, *, bins: int | None = None) -> HistogramQuestion:
         """All range counts of a column at once: `.value.answer(first, last)`."""
@@ -352,29 +379,6 @@ def _private(other: object) -> None:
 def _named(unnamed: tuple[object, ...]) -> None:
     if unnamed:
         raise InvalidParameter("name each aggregate, as in agg(n=pv.count()): the name becomes its column")
-
-
-def bins_of(column: str, low: Any, high: Any, floats: bool, width: float | None, bins: int | None) -> Bin:
-    """Bins over the bounds of a column: so many, or of such a width."""
-    import math
-
-    if (width is None) == (bins is None):
-        raise InvalidParameter("give either width= or bins=")
-    if bins is not None:
-        bin_count(bins)
-        if floats:
-            step = (float(high) - float(low)) / bins or 1.0
-            while float(low) + step * bins < float(high):
-                step = math.nextafter(step, math.inf)
-            return Bin(Ref(column), float(low), step, bins)
-        return bins_of(column, low, high, floats, math.ceil((int(high) - int(low) + 1) / bins), None)
-    step = plain_number(width)
-    if not 0 < step < math.inf:
-        raise InvalidParameter("width must be greater than 0, and finite")
-    if floats or not float(step).is_integer():
-        many = max(1, math.ceil((float(high) - float(low)) / step))
-        return Bin(Ref(column), float(low), float(step), many)
-    return Bin(Ref(column), int(low), int(step), max(1, math.ceil((int(high) - int(low) + 1) / int(step))))
 
 
 def _called(source: object) -> str:

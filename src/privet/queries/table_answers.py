@@ -26,6 +26,7 @@ from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit, to_replace
 from privet.queries.aggregate import Aggregate
 from privet.queries.aggregates import Count, CountPersons, Mean
 from privet.queries.answer import Answer
+from privet.queries.bins import bin_labels
 from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.family import Family, Noisy
 from privet.queries.intervals import radius, spread
@@ -268,7 +269,16 @@ class _Answers:
         for name, request in self.query.outputs:
             self._put(name, request)
         listed = {name: key_array([key[i] for key in self.keys]) for i, name in enumerate(self.query.plan.names)}
-        return Answer(listed, self.values, self.lower, self.upper, _CONFIDENCE, self.notes)
+        return Answer(listed, self.values, self.lower, self.upper, _CONFIDENCE, self.notes, self._labels())
+
+    def _labels(self) -> dict[str, Array]:
+        """What people read in the place of the numbers of bins."""
+        made = {}
+        for i, name in enumerate(self.query.plan.names):
+            texts = bin_labels(self.query.plan.rows, name)
+            if texts is not None:
+                made[name] = key_array([None if key[i] is None else texts[int(key[i])] for key in self.keys])
+        return made
 
     def _put(self, name: str, request: Aggregate) -> None:
         part = next((each for each in self.query.quantiles if each.name == name), None)

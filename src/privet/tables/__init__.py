@@ -34,6 +34,7 @@ from privet.tables.expressions import (
     Both as Both,
     Compare as Compare,
     Condition as Condition,
+    Cut as Cut,
     Expression as Expression,
     Holds as Holds,
     If as If,

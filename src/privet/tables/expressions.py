@@ -8,10 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil
+from math import ceil, floor, inf, nextafter
 from typing import Any, Literal, final
 
-from privet._validate import count, finite, items, set_frozen
+from privet._validate import count, finite, flag, items, set_frozen
 from privet.errors import InvalidParameter
 from privet.tables.columns import MOST_KEYS, Bool, Category, Column, Date, Float, Int, Text, known_column
 
@@ -147,7 +147,7 @@ class Bin(Expression):
 @dataclass(frozen=True)
 class Cut(Expression):
     """The number of the given edges that a value has reached: 0 below the first one, as many as there are from the
-    last one on.
+    last one on. `closed` says that the last edge itself is not reached yet: it belongs to the bin that ends there.
 
     >>> Cut(Ref("age"), (18, 30, 65)).column({"age": Int(0, 110)})
     Int(lower=0, upper=3, null=False)
@@ -155,8 +155,10 @@ class Cut(Expression):
 
     of: Expression
     edges: tuple[int | float, ...]
+    closed: bool = False
 
     def __post_init__(self) -> None:
+        flag("closed", self.closed)
         edges = tuple(items("edges", self.edges))
         sizes = [abs(finite("an edge", each)) for each in edges]
         if any(one >= two for one, two in pairwise(edges)):
@@ -173,9 +175,12 @@ class Cut(Expression):
 
     def exact_edges(self, columns: Columns) -> tuple[int | float, ...]:
         """The edges in the type in which the column is compared: of whole numbers and days the next whole number."""
-        if isinstance(self.of.column(columns), Float):
-            return tuple(map(float, self.edges))
-        return tuple(max(min(ceil(each), _BEYOND), -_BEYOND) for each in self.edges)
+        floats = isinstance(self.of.column(columns), Float)
+        made = [float(each) if floats else max(min(ceil(each), _BEYOND), -_BEYOND) for each in self.edges]
+        if self.closed and made:
+            last = self.edges[-1]
+            made[-1] = nextafter(float(last), inf) if floats else max(min(floor(last) + 1, _BEYOND), -_BEYOND)
+        return tuple(made)
 
 
 @final

@@ -1,0 +1,122 @@
+"""Bins of a column: where they begin, the edges that a user gives, and the labels that people read."""
+
+import datetime
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from privet.errors import InvalidParameter
+from privet.queries.quantile_part import bin_count
+from privet.queries.selection import plain_number
+from privet.tables import Bin, Column, Cut, Date, Derive, Float, Node, Ref, Where
+
+_MOST = 2**20
+
+
+def bins_of(column: str, low: Any, high: Any, floats: bool, width: float | None, bins: int | None) -> Bin:
+    """Bins over the bounds of a column: so many, or of such a width."""
+    if (width is None) == (bins is None):
+        raise InvalidParameter("give either width= or bins=")
+    if bins is not None:
+        bin_count(bins)
+        if floats:
+            step = (float(high) - float(low)) / bins or 1.0
+            while float(low) + step * bins < float(high):
+                step = math.nextafter(step, math.inf)
+            return Bin(Ref(column), float(low), step, bins)
+        return bins_of(column, low, high, floats, math.ceil((int(high) - int(low) + 1) / bins), None)
+    step = plain_number(width)
+    if not 0 < step < math.inf:
+        raise InvalidParameter("width must be greater than 0, and finite")
+    if floats or not float(step).is_integer():
+        many = max(1, math.ceil((float(high) - float(low)) / step))
+        return Bin(Ref(column), float(low), float(step), many)
+    return Bin(Ref(column), int(low), int(step), max(1, math.ceil((int(high) - int(low) + 1) / int(step))))
+
+
+def from_multiples(column: str, kind: Column, width: object) -> Bin:
+    """Bins of a width that begin at its multiples: 10, 20, 30 and not 18, 28, 38. Days begin at the lower bound.
+
+    >>> from privet.tables import Int
+    >>> bins = from_multiples("age", Int(18, 80), 10)
+    >>> bins.start, bins.count
+    (10, 8)
+    """
+    low, high = kind.span
+    step = plain_number(width)
+    whole = not isinstance(kind, Float) and float(step).is_integer()
+    if isinstance(kind, Date):
+        low, start = int(low), int(low)
+    elif whole:
+        low, step = int(low), int(step)
+        start = low // step * step
+    else:
+        start = math.floor(float(low) / step) * step
+        start = start if start <= float(low) else start - step
+    many = math.ceil((float(high) - float(start) + whole) / step)
+    return Bin(Ref(column), start, step, max(1, many))
+
+
+def edges_of(column: str, kind: Column, edges: object) -> Cut:
+    """The cut at the edges of a histogram, of which the last belongs to its bin.
+
+    >>> from privet.tables import Int
+    >>> edges_of("age", Int(0, 110), [18, 30, 40]).edges
+    (18, 30, 40)
+    """
+    if isinstance(edges, str | bytes) or (not isinstance(edges, Sequence) and not hasattr(edges, "tolist")):
+        raise InvalidParameter("bins must be a whole number, or a list of edges such as [18, 30, 40]")
+    listed = list(edges.tolist() if hasattr(edges, "tolist") else edges)
+    if not 2 <= len(listed) <= _MOST:
+        raise InvalidParameter("a list of edges has two of them or more: each bin lies between two")
+    return Cut(Ref(column), tuple(_edge(kind, each) for each in listed), closed=True)
+
+
+def _edge(kind: Column, edge: Any) -> int | float:
+    if isinstance(kind, Date):
+        return int(Date(edge, edge).span[0])
+    return plain_number(edge)
+
+
+def bin_labels(rows: Node, name: str) -> tuple[str, ...] | None:
+    """The label of each bin, by its number, where a column is made of bins; else None.
+
+    >>> from privet.tables import Int, Rows, Source
+    >>> visits = Source("visits", (("age", Int(0, 110)),), Rows())
+    >>> bin_labels(Derive(visits, "group", Cut(Ref("age"), (18, 65))), "group")
+    ('[0, 18)', '[18, 65)', '[65, 110]')
+    """
+    while isinstance(rows, Derive | Where):
+        if isinstance(rows, Derive) and rows.name == name:
+            made = rows.expression
+            if isinstance(made, Bin | Cut):
+                return _labels(made, made.of.column(rows.input.columns))
+            return None
+        rows = rows.input
+    return None
+
+
+def _labels(made: Bin | Cut, kind: Column) -> tuple[str, ...]:
+    low, high = kind.span
+    if isinstance(made, Bin):
+        ends = [made.start + i * made.width for i in range(made.count + 1)]
+        shown = [_told(kind, each) for each in ends]
+        pairs = [f"[{one}, {two})" for one, two in pairwise(shown)]
+        return (*pairs[:-1], pairs[-1][:-1] + "]") if isinstance(kind, Float) else tuple(pairs)
+    shown = [_told(kind, each) for each in made.edges]
+    if not shown:
+        return (f"[{_told(kind, low)}, {_told(kind, high)}]",)
+    inner = [f"[{one}, {two})" for one, two in pairwise(shown)]
+    first = f"[{_told(kind, low)}, {shown[0]})" if made.edges[0] > low else f"below {shown[0]}"
+    last = f"[{shown[-1]}, {_told(kind, high)}]" if made.edges[-1] <= high else f"{shown[-1]} or more"
+    if made.closed:
+        inner = [*inner[:-1], *(each[:-1] + "]" for each in inner[-1:])]
+        last = f"above {shown[-1]}"
+    return (first, *inner, last)
+
+
+def _told(kind: Column, number: Any) -> str:
+    if isinstance(kind, Date):
+        return (datetime.date(1970, 1, 1) + datetime.timedelta(days=int(number))).isoformat()
+    return f"{number:.15g}" if isinstance(number, float) else str(number)
