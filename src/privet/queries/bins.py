@@ -46,19 +46,20 @@ def from_multiples(column: str, kind: Column, width: object) -> Bin:
     low, high = kind.span
     step = plain_number(width)
     whole = not isinstance(kind, Float) and float(step).is_integer()
-    if isinstance(kind, Date):
-        low, start = int(low), int(low)
-    elif whole:
-        low, step = int(low), int(step)
-        start = low // step * step
-    else:
-        start = math.floor(float(low) / step) * step
-        start = start if start <= float(low) else start - step
+    start: int | float = int(low) if isinstance(kind, Date) else _multiple(low, int(step) if whole else float(step))
     many = math.ceil((float(high) - float(start) + whole) / step)
-    return Bin(Ref(column), start, step, max(1, many))
+    return Bin(Ref(column), start, int(step) if whole else step, max(1, many))
 
 
-def edges_of(column: str, kind: Column, edges: object) -> Cut:
+def _multiple(low: Any, step: int | float) -> int | float:
+    """The largest multiple of a step that is not above a number."""
+    if isinstance(step, int):
+        return int(low) // step * step
+    start = math.floor(float(low) / step) * step
+    return start if start <= float(low) else start - step
+
+
+def edges_of(column: str, kind: Column, edges: Any) -> Cut:
     """The cut at the edges of a histogram, of which the last belongs to its bin.
 
     >>> from privet.tables import Int
