@@ -127,7 +127,7 @@ def plain_compiled(model: nn.Module, inputs: Tensor, targets: Tensor) -> Callabl
     def replay() -> None:
         graph.replay()
 
-    replay.kept = (model, optimizer, loss)  # type: ignore[attr-defined]  # the graph reads and writes what they own
+    replay.kept = (model, optimizer, loss, inputs, targets)  # type: ignore[attr-defined]  # the graph reads and writes what they own
     return replay
 
 

@@ -41,6 +41,7 @@ class Setting:
     rate: float
     clip: float = 0.1
     momentum: float = 0.9
+    groups: int = 27
 
 
 SETTINGS = {
@@ -97,7 +98,9 @@ def model_of(setting: Setting, example: Tensor, seed: int) -> nn.Module:
     if not setting.scattering:
         return deep.tempered_convnet(10, channels=example.shape[1], side=example.shape[2])
     width = example[0].numel()
-    return nn.Sequential(nn.GroupNorm(27, example.shape[1], affine=False), nn.Flatten(), nn.Linear(width, 10))
+    return nn.Sequential(
+        nn.GroupNorm(setting.groups, example.shape[1], affine=False), nn.Flatten(), nn.Linear(width, 10)
+    )
 
 
 def accuracy(model: nn.Module, inputs: Tensor, targets: Tensor) -> float:

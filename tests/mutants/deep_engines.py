@@ -7,6 +7,10 @@ RULES = "tests/deep/test_rules.py"
 MARGIN = "tests/deep/test_margin.py"
 BOOKKEEPING = "tests/deep/test_bookkeeping.py"
 ISOLATION = "tests/deep/test_isolation.py"
+CLIPPING = "tests/deep/test_clipping.py"
+COMPILED = "tests/deep/test_compiled.py"
+RECIPES = "tests/deep/test_recipes.py"
+RANKS = "tests/deep/test_ranks.py"
 DEEP_ENGINES = Table(RULES, ENGINES, MARGIN, BOOKKEEPING, ISOLATION)
 plant = DEEP_ENGINES.plant
 
@@ -63,8 +67,8 @@ plant(
 plant(
     "the sum is clipped, not the records",
     "deep:Vmapped._sums",
-    "factors, counts = self._factors(norms(gradients), mask[part])",
-    "factors, counts = self._factors(norms(gradients).mean().expand(len(mask[part])), mask[part])",
+    "factors, counts = self._factors(self._sizes(gradients), mask[part])",
+    "factors, counts = self._factors([s.mean().expand(len(s)) for s in self._sizes(gradients)], mask[part])",
     ENGINES,
 )
 plant(
@@ -99,8 +103,8 @@ plant(
 plant(
     "masked records count",
     "deep:Engine._factors",
-    "counts = torch.isfinite(norms) & mask",
-    "counts = torch.isfinite(norms)",
+    "counts = torch.isfinite(torch.stack(list(norms))).all(0) & mask",
+    "counts = torch.isfinite(torch.stack(list(norms))).all(0)",
     ENGINES,
     RULES,
 )
@@ -146,4 +150,39 @@ plant(
     "return self.clip_norm / (norms + self.gamma)",
     "return self.clip_norm / norms.clamp(min=self.gamma)",
     ENGINES,
+)
+plant(
+    "every layer is clipped at the norm of all",
+    "deep:PerLayer.share",
+    "self.clip_norm if groups == 1 else down(Fraction(self.clip_norm) / Fraction(root_up(groups)))",
+    "self.clip_norm",
+    CLIPPING,
+)
+plant(
+    "a record that is finite in one layer counts there",
+    "deep:Engine._factors",
+    "torch.isfinite(torch.stack(list(norms))).all(0)",
+    "torch.isfinite(torch.stack(list(norms))).any(0)",
+    CLIPPING,
+)
+plant(
+    "a program is made for a batch in which all count",
+    "deep:kept",
+    'tensor.device.type == "cpu" and get_proxy_mode() is None and bool(counts.all())',
+    'tensor.device.type == "cpu" and (get_proxy_mode() is not None or bool(counts.all()))',
+    COMPILED,
+)
+plant(
+    "the mask is shared by ranks",
+    "deep:_shared_out",
+    "parts.append(filled[rank * share : (rank + 1) * share].contiguous())",
+    "parts.append(filled[:share].contiguous())",
+    RANKS,
+)
+plant(
+    "views are added up",
+    "deep:views",
+    "return torch.stack(found).mean(0)",
+    "return torch.stack(found).sum(0)",
+    RECIPES,
 )

@@ -8,10 +8,12 @@ if installed("torch"):
         Automatic as Automatic,
         Clip as Clip,
         Flat as Flat,
+        PerLayer as PerLayer,
         clip_from_dict as clip_from_dict,
     )
     from privet.deep.engines.engine import Engine as Engine
     from privet.deep.engines.make import make_engine as make_engine
+    from privet.deep.engines.ranked import dismiss as dismiss, help_out as help_out
     from privet.deep.isolation import check_isolation as check_isolation
     from privet.deep.nets.standardised import StandardisedConv2d as StandardisedConv2d
     from privet.deep.nets.tempered import TemperedSigmoid as TemperedSigmoid, tempered_convnet as tempered_convnet

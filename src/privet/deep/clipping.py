@@ -1,12 +1,15 @@
 """Clipping: how far one record's gradient is scaled down, and what it can then move a sum by."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import torch
 
 from privet._calls import door
+from privet._numerics import down, root_up
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter, SerialisationError
 
@@ -26,6 +29,18 @@ class Clip(ABC):
         0.5
         """
         return self.clip_norm
+
+    def groups(self, names: Sequence[str]) -> list[list[str]]:
+        """The parameters that are clipped together: all of them, unless a subclass says otherwise.
+
+        >>> Flat(1.0).groups(["a.weight", "a.bias", "b.weight"])
+        [['a.weight', 'a.bias', 'b.weight']]
+        """
+        return [list(names)]
+
+    def share(self, groups: int) -> "Clip":
+        """The clipping of one group of so many: together, records of all of them are at most `bound` long."""
+        return self
 
     @abstractmethod
     def factors(self, norms: torch.Tensor) -> torch.Tensor:
@@ -87,13 +102,50 @@ class Automatic(Clip):
         return {"clip": "automatic", "clip_norm": self.clip_norm, "gamma": self.gamma}
 
 
+@door
+@dataclass(frozen=True)
+class PerLayer(Clip):
+    """Clipping of each layer's gradient by itself, all at the same norm: long gradients of one layer do not shorten others.
+
+    With k layers each is clipped to `clip_norm / sqrt(k)`, so that a record is at most `clip_norm` long in all of them
+    together: price and noise are those of `Flat`. A layer is what holds the parameters: weight and bias belong together.
+
+    **Sensitivity:** one record moves the sum by at most `clip_norm` (l2); exchanging one, by twice that.
+    **Reference:** McMahan, Ramage, Talwar & Zhang 2018; proof note deep/clipped_sums.
+
+    >>> PerLayer(1.0).groups(["a.weight", "a.bias", "b.weight"]), PerLayer(1.0).share(4)
+    ([['a.weight', 'a.bias'], ['b.weight']], Flat(clip_norm=0.5))
+    """
+
+    clip_norm: float
+
+    def __post_init__(self) -> None:
+        set_frozen(self, clip_norm=_norm("clip_norm", self.clip_norm))
+
+    def groups(self, names: Sequence[str]) -> list[list[str]]:
+        layers: dict[str, list[str]] = {}
+        for name in names:
+            layers.setdefault(name.rpartition(".")[0], []).append(name)
+        return list(layers.values())
+
+    def share(self, groups: int) -> Clip:
+        # rounded down: k squares of it are at most the square of the whole
+        return Flat(self.clip_norm if groups == 1 else down(Fraction(self.clip_norm) / Fraction(root_up(groups))))
+
+    def factors(self, norms: torch.Tensor) -> torch.Tensor:
+        return Flat(self.clip_norm).factors(norms)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"clip": "per_layer", "clip_norm": self.clip_norm}
+
+
 def clip_from_dict(form: dict[str, Any]) -> Clip:
     """The clipping that `to_dict` has written.
 
     >>> clip_from_dict(Flat(2.0).to_dict())
     Flat(clip_norm=2.0)
     """
-    kinds: dict[str, type[Any]] = {"flat": Flat, "automatic": Automatic}
+    kinds: dict[str, type[Any]] = {"flat": Flat, "automatic": Automatic, "per_layer": PerLayer}
     kind = kinds.get(str(form.get("clip")))
     if kind is None:
         raise SerialisationError(f"clip must be one of {', '.join(kinds)}, got {form.get('clip')!r}")

@@ -59,10 +59,11 @@ class Bookkeeping(Engine):
         total: dict[str, Tensor] = {}
         for part in slices(batch_size(inputs), self.chunk or batch_size(inputs)):
             terms = self.terms(parameters, rows(inputs, part), rows(targets, part))
-            factors, counts = self._factors(norms(terms, mask[part]), mask[part])
+            sizes = [norms({n: terms[n] for n in group if n in terms}, mask[part]) for group in self.groups]
+            factors, counts = self._factors(sizes, mask[part])
             for name, each in parameters.items():
                 kind = sum_type(each)
-                found = terms[name].total(cast_down(factors, kind), counts) if name in terms else None
+                found = terms[name].total(cast_down(factors[name], kind), counts) if name in terms else None
                 added = each.new_zeros(each.shape, dtype=kind) if found is None else found
                 total[name] = total[name].add_(added) if name in total else added
         return total

@@ -6,7 +6,7 @@ plan. Shapes follow the padded batch, never the number of records that the mask 
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -71,6 +71,7 @@ class Engine(ABC):
         if not trained:
             raise InvalidParameter("no parameter of the model requires a gradient: nothing would be trained")
         self.shapes = {name: each.shape for name, each in trained.items()}
+        self.groups = clip.groups(list(self.shapes))
 
     @property
     def bound(self) -> float:
@@ -139,11 +140,15 @@ class Engine(ABC):
         losses: Tensor = torch.func.functional_call(self.losses, named, (inputs, targets))
         return losses
 
-    def _factors(self, norms: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """The factor of each record, and which records count at all: finite ones that the mask keeps."""
-        counts = torch.isfinite(norms) & mask
-        factors = self.clip.factors(torch.where(counts, norms, 1.0).to(torch.float64))
-        return torch.where(counts, factors, 0.0), counts
+    def _factors(self, norms: Sequence[Tensor], mask: Tensor) -> tuple[dict[str, Tensor], Tensor]:
+        """The factor of each record for each parameter, from its norm in every group of them, and which records count at
+        all: those that the mask keeps and that are finite everywhere."""
+        counts = torch.isfinite(torch.stack(list(norms))).all(0) & mask
+        part, found = self.clip.share(len(self.groups)), {}
+        for group, each in zip(self.groups, norms, strict=True):
+            factors = torch.where(counts, part.factors(torch.where(counts, each, 1.0).to(torch.float64)), 0.0)
+            found.update(dict.fromkeys(group, factors))
+        return found, counts
 
 
 def called(model: nn.Module, inputs: Batch) -> Any:

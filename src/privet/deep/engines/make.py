@@ -12,10 +12,11 @@ from privet.deep.engines.bookkeeping import Bookkeeping
 from privet.deep.engines.compiled import Compiled
 from privet.deep.engines.engine import Engine, ExampleLosses
 from privet.deep.engines.microbatch import Microbatch
+from privet.deep.engines.ranked import Ranked
 from privet.deep.engines.vmapped import Vmapped
 from privet.errors import InvalidParameter
 
-Way = Literal["auto", "bookkeeping", "compiled", "vmapped", "microbatch"]
+Way = Literal["auto", "bookkeeping", "compiled", "vmapped", "microbatch", "ranks"]
 
 
 @door
@@ -31,7 +32,8 @@ def make_engine(
     """An engine: a function of parameters, inputs, targets and a mask that returns the sums of clipped gradients by name.
 
     All engines return the same sums. `compiled` is book-keeping as one program, for accelerators: it takes a minute to
-    make, and serves batches of one size. `grid` makes the sum exact (see `Microbatch`), at one pass a record.
+    make, and serves batches of one size. `ranks` shares every batch out to the processes of `torch.distributed`. `grid`
+    makes the sum exact (see `Microbatch`), at one pass a record.
 
     >>> import torch
     >>> from privet import deep
@@ -52,5 +54,5 @@ def make_engine(
         if engine not in ("auto", "microbatch"):
             raise InvalidParameter(f"only the engine 'microbatch' sums on a grid, got {engine!r}")
         return Microbatch(losses, clip, at_once, grid)
-    kinds: dict[str, type[Engine]] = {"vmapped": Vmapped, "compiled": Compiled}
+    kinds: dict[str, type[Engine]] = {"vmapped": Vmapped, "compiled": Compiled, "ranks": Ranked}
     return kinds.get(engine, Bookkeeping)(losses, clip, at_once)

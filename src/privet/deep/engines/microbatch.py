@@ -26,9 +26,10 @@ class Microbatch(Engine):
         for row in range(batch_size(inputs)):
             one = slice(row, row + 1)
             gradient = self._gradient(parameters, rows(inputs, one), rows(targets, one))
-            factor, counts = self._factors(norms({n: each[None] for n, each in gradient.items()}), mask[one])
+            sizes = [norms({name: gradient[name][None] for name in group}) for group in self.groups]
+            factors, counts = self._factors(sizes, mask[one])
             for name, each in gradient.items():
-                total[name] += self._scaled(each, factor, counts)
+                total[name] += self._scaled(each, factors[name], counts)
         return {name: each.to(torch.float64) * self.grid if self.grid else each for name, each in total.items()}
 
     def _gradient(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> dict[str, Tensor]:

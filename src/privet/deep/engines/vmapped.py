@@ -23,7 +23,7 @@ class Vmapped(Engine):
         total: dict[str, Tensor] = {}
         for part in slices(size, self.chunk or self._suggested()):
             gradients = self.gradients(parameters, rows(inputs, part), rows(targets, part))
-            factors, counts = self._factors(norms(gradients), mask[part])
+            factors, counts = self._factors(self._sizes(gradients), mask[part])
             sums = clipped(gradients, factors, counts)
             total = {name: total[name].add_(each) if total else each for name, each in sums.items()}
         return total
@@ -41,6 +41,9 @@ class Vmapped(Engine):
         ):  # the fused kernels of attention have no rule for `vmap`: one record at a time
             gradients: dict[str, Tensor] = each(dict(parameters), inputs, targets)
         return gradients
+
+    def _sizes(self, gradients: Mapping[str, Tensor]) -> list[Tensor]:
+        return [norms({name: gradients[name] for name in group}) for group in self.groups]
 
     def _suggested(self) -> int:
         return max(1, _NUMBERS_AT_ONCE // sum(shape.numel() for shape in self.shapes.values()))

@@ -20,12 +20,12 @@ def norms(gradients: Mapping[str, Tensor]) -> Tensor:
     return torch.linalg.vector_norm(torch.stack(sizes), dim=0) * (1.0 + (count + 8) * 2.0**-52)
 
 
-def clipped(gradients: Mapping[str, Tensor], factors: Tensor, counts: Tensor) -> dict[str, Tensor]:
+def clipped(gradients: Mapping[str, Tensor], factors: Mapping[str, Tensor], counts: Tensor) -> dict[str, Tensor]:
     """The weighted sums. Records that do not count are set to zero themselves: 0 * inf would be NaN."""
     whole = bool(counts.all())
     sums = {}
     for name, each in gradients.items():
         rows = each.reshape(len(each), -1).to(sum_type(each))
         kept = rows if whole else torch.where(counts[:, None], rows, 0.0)
-        sums[name] = (cast_down(factors, kept.dtype) @ kept).view(each.shape[1:])
+        sums[name] = (cast_down(factors[name], kept.dtype) @ kept).view(each.shape[1:])
     return sums
