@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUDGET = {
     "accounting": 150,
     "architecture": 40,
-    "audit": 290,
+    "audit": 330,
     "cli": 60,
     "deep": 90,
     "docs": 40,

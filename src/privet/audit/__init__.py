@@ -17,8 +17,34 @@ from privet.audit.certificate import (
     public_key as public_key,
 )
 from privet.audit.coins import Coins as Coins
-from privet.audit.counts import Counts as Counts, Guesses as Guesses
+from privet.audit.counts import Counts as Counts, Guesses as Guesses, Hits as Hits
+from privet.audit.disclosure import (
+    Exposure as Exposure,
+    Extraction as Extraction,
+    Extrapolated as Extrapolated,
+    Inversion as Inversion,
+    LeastSquares as LeastSquares,
+    LinearProgramme as LinearProgramme,
+    Ranked as Ranked,
+    Reconstruction as Reconstruction,
+    Sampled as Sampled,
+    exposure as exposure,
+    extract as extract,
+    invert as invert,
+    reconstruct as reconstruct,
+    reconstruct_table as reconstruct_table,
+)
 from privet.audit.exact import ExactCheck as ExactCheck, exact_pair as exact_pair
+from privet.audit.membership import (
+    MembershipAttack as MembershipAttack,
+    Shadows as Shadows,
+    Suspects as Suspects,
+    lira as lira,
+    loss_attack as loss_attack,
+    quantile_attack as quantile_attack,
+    rmia as rmia,
+    shadow_models as shadow_models,
+)
 from privet.audit.neighbours import (
     Frames as Frames,
     Neighbours as Neighbours,
@@ -57,6 +83,8 @@ from privet.audit.statistics import (
     family_lower as family_lower,
     gaussian_lower as gaussian_lower,
     guess as guess,
+    known_rate_lower as known_rate_lower,
+    known_rate_test as known_rate_test,
     largest_refutable as largest_refutable,
     one_run as one_run,
     one_run_curve as one_run_curve,
@@ -66,6 +94,24 @@ from privet.audit.statistics import (
     one_run_p_value as one_run_p_value,
     point_lower as point_lower,
     pooled as pooled,
+)
+from privet.audit.synthetic import synthetic as synthetic
+from privet.audit.synthetic_rates import (
+    Beside as Beside,
+    SyntheticRates as SyntheticRates,
+    exact_synthetic_rates as exact_synthetic_rates,
+)
+from privet.audit.tables import (
+    Diversity as Diversity,
+    IdentifyingSets as IdentifyingSets,
+    Linkage as Linkage,
+    Pseudonyms as Pseudonyms,
+    Reidentification as Reidentification,
+    exact_identifying_sets as exact_identifying_sets,
+    exact_linkage as exact_linkage,
+    exact_pseudonyms as exact_pseudonyms,
+    exact_reidentification as exact_reidentification,
+    spellings as spellings,
 )
 from privet.audit.training import TrainingAudit as TrainingAudit, training as training
 from privet.audit.witness import Witness as Witness

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from privet._validate import count, set_frozen
+from privet._validate import count, flag, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 
 
@@ -77,3 +77,31 @@ class Guesses:
             )
         for name, value in (("canaries", canaries), ("made", made), ("correct", correct)):
             set_frozen(self, **{name: value})
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Secrets that were hit by an event whose `chance` is known where they were not in: `hits` of `secrets`.
+
+    `one_run` says that all of them were in one training; else each had a training of its own. `estimated` says that the
+    chance is an upper confidence bound at half of the level. Each secret was put in `copies` times.
+
+    >>> Hits(hits=3, secrets=10, chance=0.25).hits
+    3
+    """
+
+    hits: int
+    secrets: int
+    chance: float
+    one_run: bool = False
+    estimated: bool = False
+    copies: int = 1
+
+    def __post_init__(self) -> None:
+        set_frozen(self, copies=count("copies", self.copies, 1))
+        secrets, hits = count("secrets", self.secrets, 1), count("hits", self.hits)
+        if hits > secrets:
+            raise InvalidParameter(f"more hits than secrets: got {hits} of {secrets}")
+        set_frozen(self, secrets=secrets, hits=hits, chance=open_fraction("chance", self.chance))
+        flag("one_run", self.one_run)
+        flag("estimated", self.estimated)

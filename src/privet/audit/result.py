@@ -6,7 +6,7 @@ from typing import Literal, Protocol, Self
 
 from privet._validate import at_least
 from privet.accounting import tightest
-from privet.audit.counts import Counts, Guesses
+from privet.audit.counts import Counts, Guesses, Hits
 from privet.errors import InternalError, MixedUnits
 from privet.privacy import PrivacyLoss, Unit
 
@@ -47,7 +47,7 @@ class LowerBound:
     alpha: float
     method: str
     ceiling: float
-    counts: Counts | Guesses
+    counts: Counts | Guesses | Hits
     unit: Unit = ADD_REMOVE
     assumption: str | None = None
     selection: str = "fixed in advance"
@@ -102,7 +102,7 @@ class CurveTest:
     p_value: float
     alpha: float
     method: str
-    counts: Counts | Guesses
+    counts: Counts | Guesses | Hits
     selection: str = "fixed in advance"
     share: float = 1.0
 

@@ -2,6 +2,11 @@
 
 from privet._face import face
 from privet.report import lectures as lectures
+from privet.report.attacks import (
+    cells_figure as cells_figure,
+    exposure_figure as exposure_figure,
+    roc_figure as roc_figure,
+)
 from privet.report.audit import audit_facts as audit_facts, audit_page as audit_page, zoo_table as zoo_table
 from privet.report.calibration import Calibration as Calibration, calibration as calibration
 from privet.report.figure import save_figure as save_figure

@@ -43,6 +43,7 @@ def audit_facts(certificate: Certificate) -> list[tuple[str, str]]:
         facts.append(("Inputs", f"{certificate.left} and {certificate.right} ({certificate.pairs_tried} pairs tried)"))
     if certificate.event:
         facts.append(("Event", certificate.event + (f" ({certificate.selection})" if certificate.selection else "")))
+    facts += _figures(certificate.evidence)
     facts += [("Counts", seen) for seen in [_seen(certificate.counts or certificate.measured)] if seen]
     if certificate.findings:
         chance = f"a true claim is refuted with probability {certificate.alpha:g}"
@@ -57,9 +58,23 @@ def audit_facts(certificate: Certificate) -> list[tuple[str, str]]:
     return facts + [("Note", note) for note in certificate.notes]
 
 
+def _figures(evidence: dict[str, Any]) -> list[tuple[str, str]]:
+    """The figures of an attack, with their intervals where they have some."""
+    told = []
+    for name, values in evidence.get("figures", {}).items():
+        ends = f" [{values[1]:.4g}, {values[2]:.4g}]" if len(values) == 3 else ""
+        told.append((name.capitalize(), f"{values[0]:.6g}{ends}"))
+    return told
+
+
 def _seen(counts: dict[str, Any]) -> str:
     if "canaries" in counts:
         return f"{counts['correct']:,} of {counts['made']:,} guesses right, about {counts['canaries']:,} canaries"
+    if "secrets" in counts:
+        chance = f"{counts['chance']:.3g}"
+        return (
+            f"{counts['hits']:,} of {counts['secrets']:,} secrets hit; one that was not in is hit with chance {chance}"
+        )
     if not counts:
         return ""
     there = f"{counts['tp']:,} of {counts['n']:,} runs in that world"
@@ -120,6 +135,10 @@ def audit_page(certificate: Certificate) -> str:
 def _sentence(certificate: Certificate) -> str:
     if certificate.kind in ("exact", "replay"):
         return "This was checked without sampling." if certificate.kind == "exact" else "Equal noise in both worlds."
+    if certificate.kind == "table":
+        return "These are exact figures about a table; no claim was tested."
+    if certificate.kind == "membership" and not certificate.findings:
+        return "An attack, and how far it came; no claim was tested, since no coins decided who was a member."
     if certificate.verdict == "violated":
         chance = f"{certificate.p_value:.2g}"
         return f"If the claim were true, counts like these would be seen with probability {chance} at most."

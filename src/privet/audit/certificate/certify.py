@@ -15,18 +15,26 @@ from typing import Any
 import numpy as np
 
 from privet.audit.black_box import SHARES, MechanismAudit
+from privet.audit.certificate.attacks import membership_fields, table_fields
 from privet.audit.certificate.document import Certificate
-from privet.audit.counts import Guesses
+from privet.audit.counts import Guesses, Hits
 from privet.audit.exact import ExactCheck
+from privet.audit.membership import MembershipAttack
 from privet.audit.record import Replay
 from privet.audit.result import CurveTest, LowerBound
+from privet.audit.tables import Reidentification
 from privet.audit.training import TrainingAudit
 from privet.audit.trial import BETTING
 from privet.errors import InvalidParameter
 from privet.privacy import to_json
 
-Audit = MechanismAudit | TrainingAudit | CurveTest | LowerBound | ExactCheck | Replay
-_NAMES = {"Clopper-Pearson": "point", "Gaussian": "gaussian", "one run, f-DP": "one run f-DP", "one run (": "one run"}
+Audit = (
+    MechanismAudit | TrainingAudit | MembershipAttack | Reidentification | CurveTest | LowerBound | ExactCheck | Replay
+)
+_NAMES = {
+    "Clopper-Pearson": "point", "Gaussian": "gaussian", "one run, f-DP": "one run f-DP", "one run (": "one run",
+    "known rate": "known rate",
+}  # fmt: skip
 
 
 def certify(audit: Audit, *, name: str | None = None, subject: object = None, key: object = None) -> Certificate:
@@ -43,7 +51,8 @@ def certify(audit: Audit, *, name: str | None = None, subject: object = None, ke
             certificate = build(audit, name, subject)
             return certificate if key is None else certificate.signed(key)
     raise InvalidParameter(
-        "certificates are made of audits: audit.mechanism, training, one_run, curve_test, exact_pair, replay"
+        "certificates are made of audits: audit.mechanism, training, one_run, curve_test, exact_pair, replay, and of "
+        "attacks: audit.lira and its like, exposure(...).test or .lower, exact_reidentification"
     )
 
 
@@ -125,27 +134,32 @@ def _of_training(audit: TrainingAudit, name: str | None, subject: object) -> Cer
 
 
 def _of_test(test: CurveTest, name: str | None, subject: object) -> Certificate:
-    guessed, counts = isinstance(test.counts, Guesses), asdict(test.counts)
+    kind, counts = _kind(test.counts), asdict(test.counts)
+    by = {"one run": "one run", "exposure": "known rate"}.get(kind, "box" if "Clopper" in test.method else "curve")
     finding = {
         "kind": "given", "event": "given", "counts": counts, "p_value": test.p_value, "share": 1.0,
-        "test": "one run" if guessed else "box" if "Clopper" in test.method else "curve", "selection": test.selection,
+        "test": by, "selection": test.selection,
     }  # fmt: skip
     return _frame(
-        name or test.method, subject, kind="one run" if guessed else "two worlds", claim=to_json(test.claim),
+        name or test.method, subject, kind=kind, claim=to_json(test.claim),
         verdict=test.verdict, alpha=test.alpha, p_value=test.p_value, counts=counts, event="given", findings=[finding],
-        selection=test.selection, runs=0 if guessed else max(counts["n"], counts["n_out"]),
+        selection=test.selection, runs=max(counts.get("n", 0), counts.get("n_out", 0)),
     )  # fmt: skip
 
 
+def _kind(counts: object) -> str:
+    return "one run" if isinstance(counts, Guesses) else "exposure" if isinstance(counts, Hits) else "two worlds"
+
+
 def _of_bound(bound: LowerBound, name: str | None, subject: object) -> Certificate:
-    guessed, counts = isinstance(bound.counts, Guesses), asdict(bound.counts)
+    counts = asdict(bound.counts)
     statistic = next((kind for start, kind in _NAMES.items() if bound.method.startswith(start)), None)
     if statistic is None or "either world" in bound.method:
         raise InvalidParameter(f"a bound by {bound.method!r} has no certificate")
     return _frame(
-        name or bound.method, subject, kind="one run" if guessed else "two worlds", verdict="not refuted",
+        name or bound.method, subject, kind=_kind(bound.counts), verdict="not refuted",
         alpha=bound.alpha, lower=bound.lower, delta=bound.delta, ceiling=bound.ceiling, measured=counts,
-        selection=bound.selection, runs=0 if guessed else max(counts["n"], counts["n_out"]),
+        selection=bound.selection, runs=max(counts.get("n", 0), counts.get("n_out", 0)),
         notes=[] if bound.assumption is None else [f"assuming that {bound.assumption}"],
         evidence={"bound": {"statistic": statistic, "share": 1.0, "counts": counts}, "unit": bound.unit.to_dict()},
     )  # fmt: skip
@@ -172,9 +186,19 @@ def _of_replay(replay: Replay, name: str | None, subject: object) -> Certificate
     )  # fmt: skip
 
 
+def _of_membership(attack: MembershipAttack, name: str | None, subject: object) -> Certificate:
+    return _frame(name or attack.name, subject, **membership_fields(attack))
+
+
+def _of_table(found: Reidentification, name: str | None, subject: object) -> Certificate:
+    return _frame(name or "table", subject, **table_fields(found))
+
+
 _BUILDERS: tuple[tuple[type, Callable[..., Certificate]], ...] = (
     (MechanismAudit, _of_mechanism),
     (TrainingAudit, _of_training),
+    (MembershipAttack, _of_membership),
+    (Reidentification, _of_table),
     (CurveTest, _of_test),
     (LowerBound, _of_bound),
     (ExactCheck, _of_exact),

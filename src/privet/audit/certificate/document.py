@@ -19,7 +19,9 @@ from privet.privacy import PrivacyLoss, from_json, to_json
 
 SCHEMA = "privet-audit/2"
 _FIRST = "privet-audit/1"
-_KINDS = ("mechanism", "training", "one run", "two worlds", "exact", "replay")
+_KINDS = (
+    "mechanism", "training", "one run", "two worlds", "exact", "replay", "membership", "exposure", "table",
+)  # fmt: skip
 _OF_FIRST = (
     "name", "claim", "verdict", "alpha", "p_value", "lower", "delta", "ceiling", "runs", "pairs_tried", "counts",
     "measured", "event", "selection", "left", "right", "versions", "created", "schema",

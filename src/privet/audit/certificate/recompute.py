@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from privet.audit.counts import Counts, Guesses
+from privet.audit.certificate.attacks import check_figures
+from privet.audit.counts import Counts, Guesses, Hits
 from privet.audit.exact import ExactCheck, exact_pair
 from privet.audit.result import CurveTest, LowerBound
 from privet.audit.statistics import (
     BettingTest,
     curve_test,
     gaussian_lower,
+    known_rate_lower,
+    known_rate_test,
     one_run_curve,
     one_run_fdp_lower,
     one_run_lower,
@@ -24,9 +27,12 @@ from privet.audit.statistics.curve import box_test
 from privet.errors import SerialisationError
 from privet.privacy import PrivacyLoss, Unit
 
-_TESTS: dict[str, Callable[..., CurveTest]] = {"curve": curve_test, "box": box_test, "one run": one_run_curve}
+_TESTS: dict[str, Callable[..., CurveTest]] = {
+    "curve": curve_test, "box": box_test, "one run": one_run_curve, "known rate": known_rate_test,
+}  # fmt: skip
 _BOUNDS: dict[str, Callable[..., LowerBound]] = {
     "point": point_lower, "gaussian": gaussian_lower, "one run": one_run_lower, "one run f-DP": one_run_fdp_lower,
+    "known rate": known_rate_lower,
 }  # fmt: skip
 
 
@@ -69,11 +75,13 @@ def _betting(finding: dict[str, Any], claim: PrivacyLoss, alpha: float) -> Curve
 
 
 def counts_of(seen: dict[str, Any]) -> Any:
-    """Counts of two worlds, or guesses of coins.
+    """Counts of two worlds, guesses of coins, or hits of secrets.
 
     >>> counts_of({"tp": 1, "fp": 0, "n": 2, "n_out": 2}).fn
     1
     """
+    if "secrets" in seen:
+        return Hits(**seen)
     return Guesses(**seen) if "canaries" in seen else Counts(**seen)
 
 
@@ -94,6 +102,7 @@ def recomputed(document: dict[str, Any], claim: PrivacyLoss | None) -> Recompute
         broken = bool(evidence["findings"])
         other = "depends on more than its input" if evidence["unstable"] else "not refuted"
         return Recomputed("violated" if broken else other, 0.0 if broken else 1.0, 0.0, 0.0)
+    check_figures(kind, evidence)
     alpha, findings = float(document["alpha"]), document["findings"]
     if sum(float(finding["share"]) for finding in findings) > 1.0 + 1e-9:
         raise SerialisationError("the findings share more than the whole level")

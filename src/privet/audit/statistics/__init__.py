@@ -21,6 +21,10 @@ from privet.audit.statistics.gaussian import (
     gaussian_lower as gaussian_lower,
     gaussian_mu as gaussian_mu,
 )
+from privet.audit.statistics.known_rate import (
+    known_rate_lower as known_rate_lower,
+    known_rate_test as known_rate_test,
+)
 from privet.audit.statistics.one_run import (
     one_run as one_run,
     one_run_lower as one_run_lower,
@@ -31,6 +35,13 @@ from privet.audit.statistics.one_run_fdp import (
     one_run_fdp as one_run_fdp,
     one_run_fdp_lower as one_run_fdp_lower,
     one_run_mu as one_run_mu,
+)
+from privet.audit.statistics.roc import (
+    Area as Area,
+    Interval as Interval,
+    RateAt as RateAt,
+    area as area,
+    rate_at as rate_at,
 )
 from privet.audit.statistics.selection import (
     Bonferroni as Bonferroni,

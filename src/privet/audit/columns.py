@@ -1,0 +1,66 @@
+"""Tables in memory as columns, and how far their rows are from a record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.errors import InvalidData
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns of one length by name; those of numbers with their range.
+
+    >>> columns_of({"age": [30, 50], "sex": ["f", "m"]}).spans
+    {'age': 20.0}
+    """
+
+    values: dict[str, Array]
+    spans: dict[str, float]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.values.values())))
+
+
+def columns_of(table: object) -> Columns:
+    """The columns of a mapping, of a data frame, or of a list of records by column."""
+    if isinstance(table, Mapping):
+        held = {str(name): np.asarray(values) for name, values in table.items()}
+    elif hasattr(table, "columns"):
+        frame: Any = table
+        held = {str(name): np.asarray(frame[name]) for name in frame.columns}
+    elif isinstance(table, list) and table and all(isinstance(each, Mapping) for each in table):
+        held = {str(name): np.asarray([each[name] for each in table]) for name in table[0]}
+    else:
+        raise InvalidData("a table is a mapping of columns, a data frame, or a list of records by column")
+    if not held or len({each.shape for each in held.values()}) > 1 or any(each.ndim != 1 for each in held.values()):
+        raise InvalidData("a table needs columns of one length")
+    return Columns(held, {name: _span(each) for name, each in held.items() if each.dtype.kind in "iuf"})
+
+
+def _span(values: Array) -> float:
+    known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    return float(known.max() - known.min()) if known.size else 0.0
+
+
+def gaps(rows: Columns, record: Mapping[str, Any], where: Columns) -> dict[str, Array]:
+    """For each column the distance of each row from a record.
+
+    It is a share of the range for numbers, at most 1, else 0 or 1. A missing number is as far as can be from one that is
+    there, and equal to another missing one.
+
+    >>> gaps(columns_of({"age": [30, 40]}), {"age": 40}, columns_of({"age": [20, 40]}))["age"].tolist()
+    [0.5, 0.0]
+    """
+    found = {}
+    for name, values in rows.values.items():
+        if name in where.spans and values.dtype.kind in "iufb":
+            far = np.abs(values.astype(float) - float(record[name])) / (where.spans[name] or 1.0)
+            both = np.isnan(values.astype(float)) & np.isnan(float(record[name]))
+            found[name] = np.where(both, 0.0, np.minimum(np.nan_to_num(far, nan=1.0), 1.0))
+        else:
+            found[name] = (values.astype(str) != str(record[name])).astype(float)
+    return found

@@ -1,0 +1,109 @@
+"""`audit.synthetic`: one record behind a synthetic table, found by many tables that were made with it and without."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from privet._calls import door
+from privet._numerics import Array
+from privet._progress import track
+from privet._validate import count
+from privet.audit.claim import Claim
+from privet.audit.columns import Columns, columns_of, gaps
+from privet.audit.datasets import extended
+from privet.audit.training import Progress, TrainingAudit, training
+from privet.errors import InvalidData
+
+Make = Callable[[Any], Any]
+_SETS = 200  # combinations of columns that are counted, at most
+_NEAR = (1, 5, 25)
+
+
+@door
+def synthetic(
+    make: Make,
+    records: object,
+    target: dict[str, Any],
+    *,
+    claim: Claim,
+    shadows: int = 30,
+    runs: int = 100,
+    alpha: float = 0.05,
+    delta: float | None = None,
+    seconds: float | None = None,
+    jobs: int = 1,
+    stop: bool = True,
+    progress: Progress | None = None,
+) -> TrainingAudit:
+    """Audit a synthesizer by one record: tables that `make(records)` makes with and without `target` are told apart.
+
+    `records` is a dict of columns or a data frame, `target` a record by column, the stranger the better: a rare
+    value, an odd combination. From `shadows` pairs of tables a classifier learns how a table gives the target away:
+    rows that agree with it in one, two or three columns, and how near rows come to it. Then `runs` further tables are
+    judged by it, as by `audit.training`, which the result is of.
+
+    **Guarantee:** a true claim is called violated with probability at most `alpha`: the score is fixed before the
+    tested tables are made. **Error:** one record and one classifier; another may leak more. **Reference:** Stadler,
+    Oprisanu & Troncoso 2022; Houssiau et al. 2022 (TAPAS).
+
+    >>> rows = {"age": [30, 40, 50] * 10}
+    >>> found = synthetic(lambda table: dict(table), rows, {"age": 99}, claim=1.0, shadows=4, runs=60, alpha=1e-3)
+    >>> found.verdict
+    'violated'
+    """
+    pairs = count("shadows", shadows, 2)
+    where = columns_of(records)
+    if set(target) != set(where.values):
+        raise InvalidData(f"the target needs a value for each of the columns {', '.join(where.values)}, and no other")
+    sets = _sets(list(where.values))
+    work, seen = track("shadow tables", 2 * pairs), []
+    for inside in [True, False] * pairs:
+        seen.append(_features(make(extended(records, [target] if inside else [])), target, where, sets))
+        work.advance()
+    score = _learned(np.array(seen), np.array([True, False] * pairs))
+    found = training(
+        make,
+        [target],
+        lambda table, record: score(_features(table, record, where, sets)),
+        claim=claim, data=records, runs=runs, alpha=alpha, delta=delta, seconds=seconds, jobs=jobs, stop=stop,
+        progress=progress,
+    )  # fmt: skip
+    return replace(found, trainings=found.trainings + 2 * pairs)
+
+
+def _sets(names: list[str]) -> list[tuple[str, ...]]:
+    """Sets of one, two and three columns, and all columns together; small ones first."""
+    found = [each for size in (1, 2, 3) for each in combinations(names, size)][:_SETS]
+    return found if tuple(names) in found else [*found, tuple(names)]
+
+
+def _features(table: object, target: dict[str, Any], where: Columns, sets: list[tuple[str, ...]]) -> Array:
+    """Shares of rows that agree with the target, numbers up to a twentieth of their range, and distances of the nearest."""
+    rows = columns_of(table)
+    if set(rows.values) != set(where.values):
+        raise InvalidData("the synthesizer must give a table with the columns of the records")
+    apart = gaps(rows, target, where)
+    many = max(len(next(iter(apart.values()))), 1)
+    near = {name: each <= 0.05 for name, each in apart.items()}
+    shares = [float(np.logical_and.reduce([near[name] for name in names]).sum()) / many for names in sets]
+    exact = float(np.logical_and.reduce([each == 0.0 for each in apart.values()]).sum())
+    total = np.sort(np.sum(list(apart.values()), axis=0))
+    last = float(len(apart))
+    nearest = [float(total[: min(k, len(total))].mean()) if total.size else last for k in _NEAR]
+    return np.array([*shares, *np.sqrt(shares), exact, *nearest, float(many)])
+
+
+def _learned(seen: Array, inside: Array) -> Callable[[Array], float]:
+    """A linear score of features that were standardised on the shadow tables, and weighed by how well each parts them."""
+    middle, spread = seen.mean(axis=0), seen.std(axis=0)
+    used = spread > 0.0
+    unit = np.where(used, spread, 1.0)
+    scaled = np.clip((seen - middle) / unit, -8.0, 8.0) * used
+    gap = scaled[inside].mean(axis=0) - scaled[~inside].mean(axis=0)
+    noise = 0.5 * (scaled[inside].var(axis=0) + scaled[~inside].var(axis=0))
+    strength = np.abs(gap) / np.sqrt(noise + 0.02)
+    weights = np.where(strength >= 0.5 * strength.max(initial=0.0), gap / (noise + 0.02), 0.0)
+    return lambda features: float(np.clip((features - middle) / unit, -8.0, 8.0) @ (weights * used))

@@ -1,0 +1,202 @@
+"""`privet audit model`, `exposure` and `table`: how much a model, a training or a table gives away."""
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from privet.cli import options as o
+from privet.cli.audit.own import ClaimOption, DeltaOption, EpsilonOption, WhichOption
+from privet.cli.audit.shared import CertificateOption, KeyOption, PageOption, audit_app, claimed, read, show
+from privet.cli.output import print_json, progress
+from privet.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from privet.audit import Exposure
+
+_MODEL = """\
+Examples:
+
+  privet audit model model.json --members in.parquet --others out.parquet --plot roc.svg
+
+  privet audit model model.json --members in.csv --others out.csv --label ill --epsilon 1 --html attack.html
+"""
+_EXPOSURE = """\
+Examples (the file has the columns score and inserted, 1 for secrets and 0 for candidates that were not put in):
+
+  privet audit exposure scores.csv --space 1e9
+
+  privet audit exposure scores.csv --space 1e9 --bits 10 --epsilon 1
+"""
+_TABLE = """\
+Examples (begin with: privet table draft visits.csv --out visits.toml, and fill in the bounds):
+
+  privet audit table visits.parquet --schema visits.toml --quasi age,sex,zip
+
+  privet audit table visits.csv --schema visits.toml --quasi age,sex,zip --sensitive ill --html risk.html
+"""
+LevelOption = Annotated[
+    float, typer.Option(help="Largest probability that an interval or a verdict is wrong, such as 0.05.")
+]
+MadeUpOption = Annotated[bool, typer.Option("--made-up", help="Nobody is behind the records: no warning is needed.")]
+
+
+@audit_app.command("model", epilog=_MODEL)
+def attack_model(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A model that privet fit or learn.save wrote.")],
+    members: Annotated[Path, typer.Option(metavar="FILE", help="Records that it was trained on, such as in.parquet.")],
+    others: Annotated[Path, typer.Option(metavar="FILE", help="Records that it never saw, such as out.parquet.")],
+    label: Annotated[
+        str | None, typer.Option(help="The column that is predicted, such as ill; of a model of a table it is known.")
+    ] = None,
+    epsilon: EpsilonOption = None,
+    delta: DeltaOption = 0.0,
+    claim: ClaimOption = None,
+    relation: WhichOption = "add_remove",
+    alpha: LevelOption = 0.05,
+    made_up: MadeUpOption = False,
+    json: o.JsonOption = False,
+    plot: o.PlotOption = None,
+    html: PageOption = None,
+    certificate: CertificateOption = None,
+    sign: KeyOption = None,
+) -> None:
+    """Attack a model by the loss of records that it was, and was not, trained on; the ceiling is that of its own price.
+
+    The figures are about the records, exactly: for the custodian, unless these are made up.
+    """
+    from privet import audit, learn, report
+
+    model = learn.load(file)
+    who = audit.Suspects.of(
+        members=_records(model, members, label), others=_records(model, others, label), real=not made_up
+    )
+    price = None if epsilon is None and claim is None else claimed(epsilon, delta, claim, relation)
+    found = audit.loss_attack(model, who, claim=price, alpha=alpha)
+    if plot is not None:
+        report.save_figure(report.roc_figure(found, name=file.name), plot)
+    if not json:
+        typer.echo(found.explain() + "\n")
+    show(audit.certify(found, name=file.name, key=sign), json=json, certificate=certificate, html=html)
+
+
+@audit_app.command("exposure", epilog=_EXPOSURE)
+def exposed(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV with the columns score and inserted (0 or 1).")],
+    space: Annotated[float, typer.Option(help="How many candidates there are in all, such as 1e9.")],
+    bits: Annotated[
+        float | None, typer.Option(help="Count secrets of so many bits, fixed before the scores were seen, such as 10.")
+    ] = None,
+    copies: Annotated[int, typer.Option(help="How often each secret was put in, such as 1.")] = 1,
+    extrapolate: Annotated[
+        bool, typer.Option("--extrapolate", help="Fit a law to the candidates; figures that bound nothing.")
+    ] = False,
+    epsilon: EpsilonOption = None,
+    delta: DeltaOption = 0.0,
+    claim: ClaimOption = None,
+    relation: WhichOption = "add_remove",
+    alpha: LevelOption = 0.05,
+    json: o.JsonOption = False,
+    plot: o.PlotOption = None,
+    html: PageOption = None,
+    certificate: CertificateOption = None,
+    sign: KeyOption = None,
+) -> None:
+    """The exposure of secrets in one training, in bits; with --bits a bound on epsilon, and with a claim a test of it.
+
+    Exit code 1 if the claim is violated.
+    """
+    from privet import audit, report
+    from privet.privacy import Unit
+
+    found = _exposure(file, space, copies, extrapolate)
+    if plot is not None:
+        report.save_figure(report.exposure_figure(found), plot)
+    if bits is None:
+        if epsilon is not None or claim is not None:
+            raise InvalidParameter("a claim is tested at a number of bits that was fixed in advance: give --bits")
+        figures = {"bits": found.bits.tolist(), "mean": found.mean, "ceiling": found.ceiling, "method": found.method}
+        print_json(figures) if json else typer.echo(found.explain())
+        return
+    if not json:
+        typer.echo(found.explain() + "\n")
+    if epsilon is None and claim is None:
+        result: Any = found.lower(bits=bits, delta=delta, alpha=alpha, unit=Unit(relation))
+    else:
+        result = found.test(bits=bits, claim=claimed(epsilon, delta, claim, relation), alpha=alpha)
+    show(audit.certify(result, name=file.name, key=sign), json=json, certificate=certificate, html=html)
+
+
+@audit_app.command("table", epilog=_TABLE)
+def table_risk(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A Parquet or CSV file, or several by a pattern.")],
+    schema: Annotated[Path, typer.Option(help="What the columns may contain, such as visits.toml.", metavar="FILE")],
+    quasi: Annotated[str, typer.Option(help="Columns that others may know of a person, such as age,sex,zip.")],
+    sensitive: Annotated[str | None, typer.Option(help="A column that should stay hidden, such as ill.")] = None,
+    sets: Annotated[
+        bool, typer.Option("--sets", help="Also look for the smallest sets of these columns that leave rows alone.")
+    ] = False,
+    json: o.JsonOption = False,
+    plot: o.PlotOption = None,
+    html: PageOption = None,
+    certificate: CertificateOption = None,
+    sign: KeyOption = None,
+) -> None:
+    """The rows that are alone with what others may know: exact figures for the custodian, none of them releasable."""
+    from privet import audit, report
+    from privet.queries import Table
+
+    names = [name.strip() for name in quasi.split(",") if name.strip()]
+    table = Table(file, schema=schema)
+    with progress():
+        found = audit.exact_reidentification(table, quasi=names, sensitive=sensitive)
+        smallest = audit.exact_identifying_sets(table, names) if sets else None
+    if plot is not None:
+        report.save_figure(report.cells_figure(found), plot)
+    if not json:
+        typer.echo(found.explain() + "\n")
+        if smallest is not None:
+            typer.echo(smallest.explain() + "\n")
+    show(audit.certify(found, name=Path(file).name, key=sign), json=json, certificate=certificate, html=html)
+
+
+def _records(model: Any, path: Path, label: str | None) -> tuple[Any, Any]:
+    """The rows of a file as the model reads them, and their labels."""
+    import numpy as np
+
+    held = columns_of(path)
+    encoding = getattr(model, "encoding_", None)
+    if encoding is not None:
+        made = encoding.of(held)
+        return made.rows, np.asarray(made.targets)
+    if label is None or label not in held:
+        raise InvalidParameter("--label names the column that is predicted, one of the file's")
+    return np.stack([held[name] for name in held if name != label], axis=1).astype(float), np.asarray(held[label])
+
+
+def columns_of(path: Path) -> dict[str, Any]:
+    """The columns of a Parquet or CSV file by name, in memory."""
+    import duckdb
+
+    if not path.is_file():
+        raise InvalidParameter(f"there is no file {path.name!r}")
+    with duckdb.connect() as connection:
+        reader = connection.read_parquet if path.suffix == ".parquet" else connection.read_csv
+        try:
+            return dict(reader(str(path)).fetchnumpy())
+        except duckdb.Error:
+            raise InvalidParameter(f"{path.name!r} cannot be read as Parquet or CSV") from None
+
+
+def _exposure(file: Path, space: float, copies: int, extrapolate: bool) -> "Exposure":
+    from privet import audit
+
+    rows = list(csv.DictReader(read(file).splitlines()))
+    try:
+        scores = [(float(row["score"]), int(row["inserted"])) for row in rows]
+    except (KeyError, ValueError, TypeError):
+        raise InvalidParameter("expected a CSV file with the columns score and inserted (0 or 1)") from None
+    inside, others = ([score for score, put in scores if put == wanted] for wanted in (1, 0))
+    by = audit.Extrapolated() if extrapolate else None
+    return audit.exposure(inside, others, space=space, by=by, copies=copies)

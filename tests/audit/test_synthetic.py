@@ -1,0 +1,137 @@
+"""Synthetic tables: copies are accused, tables of strangers are not, and the control group decides."""
+
+import numpy as np
+import pytest
+
+from privet import audit, noise, testing
+from privet.errors import InvalidData, InvalidParameter
+
+STRICT = testing.alarm_level("attacks", of=100)
+
+
+def people(n, seed):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, n)
+    ward = rng.integers(0, 6, n)
+    return {
+        "age": age,
+        "ward": np.array(list("abcdef"))[ward],
+        "cost": np.round(100.0 * ward + age + rng.normal(0, 20, n), 1),
+        "ill": (rng.random(n) < 0.2 + 0.1 * ward).astype(int),
+    }
+
+
+MEMBERS, OTHERS = people(600, 1), people(600, 2)
+
+
+def rates(made, **more):
+    return audit.exact_synthetic_rates(MEMBERS, made, OTHERS, secret="ill", guesses=250, **more)
+
+
+def test_a_plain_copy_is_accused_by_every_rate():
+    found = rates(MEMBERS)
+    assert {"singling out", "linkability", "inference"} <= set(found.accused)
+    assert found.inference.members.rate.value == 1.0
+    assert "no evidence in either direction" in found.explain()
+    assert "not releasable" in found.explain()
+
+
+def test_strangers_of_the_same_population_are_not():
+    assert rates(people(600, 3)).accused == ()
+
+
+def test_the_control_group_is_what_decides():
+    """The planted mistake: without it a table of strangers looks as if it gave people away."""
+    found = rates(people(600, 3))
+    assert found.inference.members.rate.low > 0.5
+    assert not found.inference.accused
+
+
+def test_null_calibration_of_the_rates():
+    covered = np.zeros(3)
+    for seed in range(30):
+        found = audit.exact_synthetic_rates(
+            people(120, 3 * seed), people(120, 3 * seed + 1), people(120, 3 * seed + 2), secret="ill", guesses=60
+        )
+        covered += [0.0 in each.excess for each in (found.singling_out, found.linkability, found.inference)]
+    assert (covered >= 28).all()
+
+
+def test_a_secret_of_many_values_is_not_rebuilt_from_counts():
+    assert audit.exact_synthetic_rates(MEMBERS, OTHERS, OTHERS, secret="ward", guesses=20).reconstruction is None
+    assert rates(people(600, 3)).reconstruction is not None
+
+
+def test_tables_that_do_not_suit_are_refused():
+    with pytest.raises(InvalidData, match="same columns"):
+        audit.exact_synthetic_rates(MEMBERS, {"age": [1]}, OTHERS, secret="ill")
+    with pytest.raises(InvalidParameter, match="secret"):
+        audit.exact_synthetic_rates(MEMBERS, MEMBERS, OTHERS, secret="name")
+    with pytest.raises(InvalidParameter, match="known"):
+        audit.exact_synthetic_rates(MEMBERS, MEMBERS, OTHERS, secret="ill", known=list(MEMBERS))
+    with pytest.raises(InvalidData, match="one length"):
+        audit.exact_synthetic_rates({"a": [1, 2], "b": [1]}, MEMBERS, OTHERS, secret="ill")
+    with pytest.raises(InvalidData, match="a table is"):
+        audit.exact_synthetic_rates([1, 2], MEMBERS, OTHERS, secret="ill")
+
+
+ROWS = {name: values[:60].tolist() for name, values in MEMBERS.items()}
+ODD = {"age": 117, "ward": "z", "cost": 9000.0, "ill": 1}
+
+
+def resampled(table, seed=None):
+    """Rows drawn from the table with replacement: about a third of them never appear."""
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(0, len(table["age"]), len(table["age"]))
+    return {name: [values[i] for i in chosen] for name, values in table.items()}
+
+
+def noisy_wards(table):
+    """Counts of wards with noise of epsilon 1, and rows of them: nothing else of the table is used."""
+    wards = [*"abcdef", "z"]
+    counts = np.array([table["ward"].count(ward) for ward in wards])
+    private = np.maximum(counts + np.asarray(noise.discrete_laplace(scale=1, size=len(wards))), 0)
+    drawn = [ward for ward, many in zip(wards, private.tolist(), strict=True) for _ in range(many)] or ["a"]
+    return {"age": [50] * len(drawn), "ward": drawn, "cost": [0.0] * len(drawn), "ill": [0] * len(drawn)}
+
+
+def independent(table):
+    """Each column by itself, without noise."""
+    rng = np.random.default_rng()
+    return {name: [values[i] for i in rng.integers(0, len(values), len(values))] for name, values in table.items()}
+
+
+@pytest.mark.parametrize("make", [dict, resampled, independent], ids=["copy", "resampled", "independent columns"])
+def test_synthesizers_that_keep_an_odd_record_are_refuted(make):
+    found = audit.synthetic(make, ROWS, ODD, claim=1.0, shadows=8, runs=120, alpha=STRICT)
+    assert found.verdict == "violated"
+    assert found.trainings > 16
+
+
+def test_noisy_counts_are_not_refuted_and_a_smaller_claim_is():
+    assert (
+        audit.synthetic(noisy_wards, ROWS, ODD, claim=1.0, shadows=8, runs=120, alpha=STRICT).verdict == "not refuted"
+    )
+    assert audit.synthetic(noisy_wards, ROWS, ODD, claim=0.05, shadows=20, runs=400, alpha=1e-3).verdict == "violated"
+
+
+def test_the_level_holds_at_the_edge_of_a_claim():
+    """Randomised response about the odd record alone, at epsilon 1: the claim is exactly true."""
+
+    def told(table):
+        there = "z" in table["ward"]
+        keep = bool(noise.bernoulli(p=float(np.e / (1.0 + np.e))))
+        return {**{name: ["a"] for name in table}, "age": [117 if there == keep else 20], "cost": [0.0], "ill": [0]}
+
+    accused = sum(
+        audit.synthetic(told, ROWS, ODD, claim=1.0, shadows=4, runs=60, alpha=0.2).verdict == "violated"
+        for _ in range(30)
+    )
+    assert accused <= 17  # more has probability below 1e-6
+
+
+def test_a_target_needs_all_columns():
+    with pytest.raises(InvalidData, match="a value for each"):
+        audit.synthetic(dict, ROWS, {"age": 3}, claim=1.0)
+    with pytest.raises(InvalidData, match="columns of the records"):
+        audit.synthetic(lambda table: {"age": [1]}, ROWS, ODD, claim=1.0)

@@ -1,0 +1,97 @@
+"""`privet audit model`, `exposure` and `table` as a custodian meets them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from privet import audit, learn
+
+
+@pytest.fixture
+def people(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["age,sex,zip,ill"]
+    lines += [
+        f"{rng.integers(20, 80)},{'fm'[rng.integers(2)]},{rng.integers(100, 104)},{rng.integers(2)}" for _ in range(200)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "t.toml").write_text(
+        '[columns.age]\nkind = "int"\nlower = 0\nupper = 110\n[columns.sex]\nkind = "category"\nvalues = ["f", "m"]\n'
+        '[columns.zip]\nkind = "int"\nlower = 0\nupper = 999\n[columns.ill]\nkind = "int"\nlower = 0\nupper = 1\n'
+    )
+    return tmp_path
+
+
+def test_the_risk_of_a_table(privet, people):
+    where = (people / "t.csv", "--schema", people / "t.toml", "--quasi", "age,sex,zip")
+    done = privet(
+        "audit", "table", *where, "--sensitive", "ill", "--html", people / "r.html", "--plot", people / "r.svg"
+    )
+    assert done.code == 0
+    for words in ("Alone with theirs", "not releasable", "not a guarantee", "private release"):
+        assert words in " ".join(done.out.split())
+    assert "not releasable" in (people / "r.html").read_text()
+    assert (people / "r.svg").stat().st_size > 1000
+    document = json.loads(privet("audit", "table", *where, "--json").out)
+    assert document["kind"] == "table"
+    assert document["evidence"]["figures"]["rows"] == [200]
+    assert audit.Certificate.from_json(json.dumps(document)).follows()
+    assert "were looked at" in privet("audit", "table", *where, "--sets").out
+
+
+def test_a_column_that_is_not_there(privet, people):
+    done = privet("audit", "table", people / "t.csv", "--schema", people / "t.toml", "--quasi", "height")
+    assert (done.code, done.out) == (2, "")
+    assert "no column 'height'" in done.err
+
+
+@pytest.fixture
+def scores(tmp_path):
+    rng = np.random.default_rng(1)
+    lines = ["score,inserted", *(f"{x},0" for x in rng.normal(50, 4, 2000)), *(f"{x},1" for x in rng.normal(20, 1, 20))]
+    (tmp_path / "scores.csv").write_text("\n".join(lines))
+    return tmp_path / "scores.csv"
+
+
+def test_the_exposure_of_secrets(privet, scores, tmp_path):
+    done = privet("audit", "exposure", scores, "--space", "1e9", "--plot", tmp_path / "e.png")
+    assert done.code == 0
+    assert "mean exposure" in done.out
+    document = json.loads(privet("audit", "exposure", scores, "--space", "1e9", "--json").out)
+    assert document["mean"] == pytest.approx(np.log2(2001))
+    assert json.loads(privet("audit", "exposure", scores, "--space", "1e9", "--extrapolate", "--json").out)["mean"] > 15
+
+
+def test_a_claim_is_violated_or_not(privet, scores, tmp_path):
+    asked = ("audit", "exposure", scores, "--space", "1e9", "--bits", 8)
+    violated = privet(*asked, "--epsilon", "0.5", "--certificate", tmp_path / "c.json")
+    assert violated.code == 1
+    assert "violated" in violated.out
+    assert privet("audit", "verify", tmp_path / "c.json").code == 1
+    assert privet(*asked, "--epsilon", "9").code == 0
+    bound = privet(*asked)
+    assert bound.code == 0
+    assert "epsilon is at least" in bound.out
+    assert privet("audit", "exposure", scores, "--space", "1e9", "--epsilon", 1).code == 2
+
+
+def test_an_attack_on_a_model(privet, tmp_path):
+    rng = np.random.default_rng(2)
+    x = rng.uniform(-1, 1, (400, 2)) / 2
+    y = (x[:, 0] > 0).astype(int)
+    model = learn.LogisticRegression(epsilon=1.0, row_norm=1.0, classes=[0, 1]).fit(x[:200], y[:200])
+    learn.save(model, tmp_path / "model.json")
+    for name, rows in (("in", slice(0, 200)), ("out", slice(200, 400))):
+        lines = ["a,b,y", *(f"{a},{b},{c}" for (a, b), c in zip(x[rows], y[rows], strict=True))]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    files = ("--members", tmp_path / "in.csv", "--others", tmp_path / "out.csv", "--label", "y")
+    done = privet("audit", "model", tmp_path / "model.json", *files, "--plot", tmp_path / "roc.png")
+    assert done.code == 0
+    for words in ("Area under the curve", "the price allows", "real people"):
+        assert words in done.out
+    document = json.loads(privet("audit", "model", tmp_path / "model.json", *files, "--made-up", "--json").out)
+    assert document["kind"] == "membership"
+    assert document["claim"] is not None
+    assert not any("real people" in note for note in document["notes"])
+    assert privet("audit", "model", tmp_path / "model.json", *files[:4]).code == 2
