@@ -95,3 +95,24 @@ def test_an_attack_on_a_model(privet, tmp_path):
     assert document["claim"] is not None
     assert not any("real people" in note for note in document["notes"])
     assert privet("audit", "model", tmp_path / "model.json", *files[:4]).code == 2
+
+
+def test_a_synthetic_table(privet, people, tmp_path):
+    rng = np.random.default_rng(3)
+
+    def table(name):
+        ward = rng.integers(0, 6, 250)
+        lines = ["age,sex,zip,ill", *(f"{rng.integers(20, 80)},{'fm'[w % 2]},{100 + w},{w % 2}" for w in ward)]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+        return tmp_path / name
+
+    real, made, others = table("real.csv"), table("made.csv"), table("others.csv")
+    given = ("--schema", people / "t.toml", "--holdout", others, "--secret", "age", "--guesses", 100)
+    copied = privet("audit", "synthetic", real, real, *given, "--plot", tmp_path / "rates.png")
+    assert copied.code == 1
+    assert "Leaks about people in the data: singling out" in copied.out
+    fresh = privet("audit", "synthetic", real, made, *given, "--json")
+    assert fresh.code == 0
+    document = json.loads(fresh.out)
+    assert (document["accused"], document["releasable"]) == ([], False)
+    assert privet("audit", "synthetic", real, made, *given[:4], "--secret", "height").code == 2

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from privet._calls import door
 from privet._numerics import Array
 from privet._progress import track
 from privet._validate import count
@@ -22,7 +21,6 @@ _SETS = 200  # combinations of columns that are counted, at most
 _NEAR = (1, 5, 25)
 
 
-@door
 def synthetic(
     make: Make,
     records: object,

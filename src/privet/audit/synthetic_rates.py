@@ -64,12 +64,32 @@ class SyntheticRates:
     distances: tuple[float, float]
 
     @property
+    def named(self) -> dict[str, Beside]:
+        """The attacks by name."""
+        held = {"singling out": self.singling_out, "linkability": self.linkability, "inference": self.inference}
+        return held if self.reconstruction is None else {**held, "reconstruction": self.reconstruction}
+
+    @property
     def accused(self) -> tuple[str, ...]:
         """The attacks that succeed more often on people in the data, beyond their intervals."""
-        named = {"singling out": self.singling_out, "linkability": self.linkability, "inference": self.inference}
-        if self.reconstruction is not None:
-            named["reconstruction"] = self.reconstruction
-        return tuple(name for name, each in named.items() if each.accused)
+        return tuple(name for name, each in self.named.items() if each.accused)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures and the counts behind them, for the custodian: not releasable."""
+        return {
+            "rates": {
+                name: {
+                    "members": vars(each.members.rate),
+                    "others": vars(each.others.rate),
+                    "excess": vars(each.excess),
+                }
+                for name, each in self.named.items()
+            },
+            "people": self.inference.members.many,
+            "accused": list(self.accused),
+            "distances, no evidence": list(self.distances),
+            "releasable": False,
+        }
 
     def explain(self) -> str:
         """Words for the custodian."""

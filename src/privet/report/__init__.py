@@ -5,6 +5,7 @@ from privet.report import lectures as lectures
 from privet.report.attacks import (
     cells_figure as cells_figure,
     exposure_figure as exposure_figure,
+    rates_figure as rates_figure,
     roc_figure as roc_figure,
 )
 from privet.report.audit import audit_facts as audit_facts, audit_page as audit_page, zoo_table as zoo_table

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from privet import accounting
-from privet.audit import Exposure, MembershipAttack, Reidentification
+from privet.audit import Exposure, MembershipAttack, Reidentification, SyntheticRates
 from privet.report.figure import PALETTE, Figure, accent, label, muted, new_figure, title
 
 
@@ -92,4 +92,28 @@ def cells_figure(found: Reidentification, *, name: str = "") -> Figure:
     axes.set_xticks(np.arange(len(ends)), [*names, f"{ends[-1]}+"])
     title(axes, f"{100 * found.exact_unique:.3g}% of the rows are alone", name or ", ".join(found.quasi))
     label(axes, "rows with the same quasi-identifiers", "share of all rows")
+    return figure
+
+
+def rates_figure(found: SyntheticRates, *, name: str = "") -> Figure:
+    """The rates of attacks on a synthetic table for people in the data and for people who were not, with their intervals.
+
+    >>> from privet import audit
+    >>> rng = np.random.default_rng(0)
+    >>> one, two = ({name: rng.integers(0, 3, 30) for name in "ab"} for _ in range(2))
+    >>> figure = rates_figure(audit.exact_synthetic_rates(one, two, two, secret="b", guesses=10))
+    >>> len(figure.axes[0].get_xticks())
+    3
+    """
+    figure, axes = new_figure(height=3.8)
+    for shift, side, colour in ((-0.1, "members", PALETTE[1]), (0.1, "others", muted)):
+        rates = [getattr(each, side).rate for each in found.named.values()]
+        middle = np.array([rate.value for rate in rates])
+        ends = np.abs(np.array([[rate.low, rate.high] for rate in rates]).T - middle)
+        words = "in the data" if side == "members" else "not in the data"
+        axes.errorbar(np.arange(len(rates)) + shift, middle, yerr=ends, fmt="o", color=colour, capsize=3, label=words)
+    axes.set_xticks(np.arange(len(found.named)), list(found.named))
+    axes.legend(frameon=False, fontsize=9)
+    title(axes, f"Leaks about people in the data: {', '.join(found.accused) or 'none seen'}", name)
+    label(axes, "", "share of attacks that succeed")
     return figure

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.audit.certificate.attacks import check_figures
+from privet.audit.certificate.figures import check_figures
 from privet.audit.counts import Counts, Guesses, Hits
 from privet.audit.exact import ExactCheck, exact_pair
 from privet.audit.result import CurveTest, LowerBound

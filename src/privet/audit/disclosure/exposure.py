@@ -213,7 +213,10 @@ def exposure(
 
 
 def _scores(secrets: Any, references: Any) -> tuple[Array, Array]:
-    inside, others = np.asarray(secrets, dtype=float), np.asarray(references, dtype=float)
+    try:
+        inside, others = np.asarray(secrets, dtype=float), np.asarray(references, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidData("scores must be numbers") from None
     if inside.ndim == 2 and inside.shape[1] == 1:
         inside = inside[:, 0]
     if inside.ndim != 1 or not inside.size or others.ndim not in (1, 2) or not others.size:

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from privet._calls import door
 from privet._numerics import Array
 from privet._validate import above, fraction
 from privet.audit.claim import Claim
@@ -13,7 +12,6 @@ from privet.audit.membership.suspects import Pair, Suspects, labelled, record_na
 from privet.errors import InvalidData, InvalidParameter
 
 
-@door
 def rmia(
     model: Model,
     suspects: Suspects,

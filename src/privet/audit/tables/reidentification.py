@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from privet._calls import door
 from privet._numerics import Array
 from privet.audit.tables.cells import IDENTIFIER, exact_cells, row_count
 from privet.errors import InvalidParameter
@@ -133,7 +132,6 @@ class Reidentification:
         return self.explain()
 
 
-@door
 def exact_reidentification(table: "Table", *, quasi: Sequence[str], sensitive: str | None = None) -> Reidentification:
     """The risk of being found again in a table by its quasi-identifiers: columns that others may know of a person.
 

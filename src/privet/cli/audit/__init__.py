@@ -5,3 +5,4 @@ from privet.cli.audit.files import exact as exact, key as key, one_run as one_ru
 from privet.cli.audit.library import mechanism as mechanism, zoo as zoo
 from privet.cli.audit.own import function as function, replay as replay
 from privet.cli.audit.shared import audit_app as audit_app
+from privet.cli.audit.synthetic import synthetic_rates as synthetic_rates

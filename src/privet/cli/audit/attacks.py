@@ -8,8 +8,18 @@ import typer
 
 from privet.cli import options as o
 from privet.cli.audit.own import ClaimOption, DeltaOption, EpsilonOption, WhichOption
-from privet.cli.audit.shared import CertificateOption, KeyOption, PageOption, audit_app, claimed, read, show
-from privet.cli.output import print_json, progress
+from privet.cli.audit.shared import (
+    CertificateOption,
+    KeyOption,
+    LevelOption,
+    PageOption,
+    audit_app,
+    claimed,
+    columns_of,
+    read,
+    show,
+)
+from privet.cli.output import check_plot, print_json, progress
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -36,9 +46,6 @@ Examples (begin with: privet table draft visits.csv --out visits.toml, and fill 
 
   privet audit table visits.csv --schema visits.toml --quasi age,sex,zip --sensitive ill --html risk.html
 """
-LevelOption = Annotated[
-    float, typer.Option(help="Largest probability that an interval or a verdict is wrong, such as 0.05.")
-]
 MadeUpOption = Annotated[bool, typer.Option("--made-up", help="Nobody is behind the records: no warning is needed.")]
 
 
@@ -68,6 +75,7 @@ def attack_model(
     """
     from privet import audit, learn, report
 
+    check_plot(plot)
     model = learn.load(file)
     who = audit.Suspects.of(
         members=_records(model, members, label), others=_records(model, others, label), real=not made_up
@@ -110,13 +118,15 @@ def exposed(
     from privet import audit, report
     from privet.privacy import Unit
 
+    check_plot(plot)
     found = _exposure(file, space, copies, extrapolate)
     if plot is not None:
         report.save_figure(report.exposure_figure(found), plot)
     if bits is None:
         if epsilon is not None or claim is not None:
             raise InvalidParameter("a claim is tested at a number of bits that was fixed in advance: give --bits")
-        figures = {"bits": found.bits.tolist(), "mean": found.mean, "ceiling": found.ceiling, "method": found.method}
+        most = None if found.method == "extrapolated" else found.ceiling  # a fitted law has none
+        figures = {"bits": found.bits.tolist(), "mean": found.mean, "ceiling": most, "method": found.method}
         print_json(figures) if json else typer.echo(found.explain())
         return
     if not json:
@@ -147,6 +157,7 @@ def table_risk(
     from privet import audit, report
     from privet.queries import Table
 
+    check_plot(plot)
     names = [name.strip() for name in quasi.split(",") if name.strip()]
     table = Table(file, schema=schema)
     with progress():
@@ -173,20 +184,6 @@ def _records(model: Any, path: Path, label: str | None) -> tuple[Any, Any]:
     if label is None or label not in held:
         raise InvalidParameter("--label names the column that is predicted, one of the file's")
     return np.stack([held[name] for name in held if name != label], axis=1).astype(float), np.asarray(held[label])
-
-
-def columns_of(path: Path) -> dict[str, Any]:
-    """The columns of a Parquet or CSV file by name, in memory."""
-    import duckdb
-
-    if not path.is_file():
-        raise InvalidParameter(f"there is no file {path.name!r}")
-    with duckdb.connect() as connection:
-        reader = connection.read_parquet if path.suffix == ".parquet" else connection.read_csv
-        try:
-            return dict(reader(str(path)).fetchnumpy())
-        except duckdb.Error:
-            raise InvalidParameter(f"{path.name!r} cannot be read as Parquet or CSV") from None
 
 
 def _exposure(file: Path, space: float, copies: int, extrapolate: bool) -> "Exposure":

@@ -32,6 +32,9 @@ PageOption = Annotated[Path | None, typer.Option("--html", help="Write the resul
 CertificateOption = Annotated[
     Path | None, typer.Option("--certificate", help="Write a certificate that others can recompute.")
 ]
+LevelOption = Annotated[
+    float, typer.Option(help="Largest probability that an interval or a verdict is wrong, such as 0.05.")
+]
 KeyOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Sign the certificate with this private key.")]
 
 
@@ -117,3 +120,17 @@ def write(path: Path | None, text: str) -> None:
     except OSError as error:
         raise InvalidParameter(f"cannot write {path.name!r}: {error.strerror}") from None
     typer.echo(f"wrote {path}", err=True)
+
+
+def columns_of(path: Path) -> dict[str, Any]:
+    """The columns of a Parquet or CSV file by name, in memory."""
+    import duckdb
+
+    if not path.is_file():
+        raise InvalidParameter(f"there is no file {path.name!r}")
+    with duckdb.connect() as connection:
+        reader = connection.read_parquet if path.suffix == ".parquet" else connection.read_csv
+        try:
+            return dict(reader(str(path)).fetchnumpy())
+        except duckdb.Error:
+            raise InvalidParameter(f"{path.name!r} cannot be read as Parquet or CSV") from None
