@@ -2,23 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from privet._numerics import Array
 from privet._validate import items
 from privet.errors import InvalidData, InvalidParameter
-from privet.tables import Bounded, Node, Rows, Source
-
-if TYPE_CHECKING:
-    from privet.queries import Table
+from privet.tables import Bounded, Described, Node, Rows, Source
 
 _SALTS = (1, 2, 3, 4, 5)  # no row is left out, so that none is chosen by them
 IDENTIFIER = 0.9  # share of values that are different from which on a column is called an identifier
 
 
-def exact_cells(table: "Table", names: Sequence[str]) -> tuple[tuple[tuple[Any, ...], ...], Array]:
+def exact_cells(table: Described, names: Sequence[str]) -> tuple[tuple[tuple[Any, ...], ...], Array]:
     """The combinations of values of some columns that occur, and the number of rows of each.
 
     A missing value is a value of its own, whatever the schema says of it. Rows are counted where the table is, and none is
@@ -36,9 +33,9 @@ def exact_cells(table: "Table", names: Sequence[str]) -> tuple[tuple[tuple[Any, 
     return found.found, np.asarray(found.rows)
 
 
-def column_names(table: "Table", names: Sequence[str]) -> tuple[str, ...]:
+def column_names(table: Described, names: Sequence[str]) -> tuple[str, ...]:
     """Names of columns that can be grouped by, each once."""
-    if not (hasattr(table, "rows") and hasattr(table, "data") and hasattr(table, "columns")):
+    if not isinstance(table, Described):
         raise InvalidParameter("the table must be a pv.Table, which says what its columns are")
     wanted = items("columns", names)
     if not wanted or len(set(wanted)) < len(wanted):

@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from privet._progress import track
 from privet._validate import count, open_fraction
 from privet.audit.tables.cells import IDENTIFIER, column_names, exact_cells, row_count
 from privet.audit.tables.reidentification import NOT_RELEASABLE
 from privet.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    from privet.queries import Table
+from privet.tables import Described
 
 LARGEST, _COLUMNS = 4, 40
 
@@ -49,7 +47,7 @@ class IdentifyingSets:
 
 
 def exact_identifying_sets(
-    table: "Table", columns: Sequence[str] | None = None, *, share: float = 0.5, largest: int = LARGEST
+    table: Described, columns: Sequence[str] | None = None, *, share: float = 0.5, largest: int = LARGEST
 ) -> IdentifyingSets:
     """The minimal sets of up to 4 columns by which at least a share of the rows is alone.
 

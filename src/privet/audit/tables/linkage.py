@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from privet.audit.tables.cells import exact_cells, row_count
 from privet.audit.tables.reidentification import NOT_RELEASABLE
-
-if TYPE_CHECKING:
-    from privet.queries import Table
+from privet.tables import Described
 
 
 @final
@@ -47,7 +45,7 @@ class Linkage:
         return self.explain()
 
 
-def exact_linkage(left: "Table", right: "Table", *, on: Sequence[str], truth: str | None = None) -> Linkage:
+def exact_linkage(left: Described, right: Described, *, on: Sequence[str], truth: str | None = None) -> Linkage:
     """The share of one table's rows that can be linked to another table: their values of some columns occur once in both.
 
     `truth` is a column of both that says who it really is; then right links are counted. Cells are counted where each
@@ -73,14 +71,14 @@ def exact_linkage(left: "Table", right: "Table", *, on: Sequence[str], truth: st
     return Linkage(names, rows, len(both), hits)
 
 
-def _alone(table: "Table", names: tuple[str, ...]) -> set[tuple[Any, ...]]:
+def _alone(table: Described, names: tuple[str, ...]) -> set[tuple[Any, ...]]:
     """Combinations that one row has. A value that is missing meets nothing."""
     groups, counts = exact_cells(table, names)
     return {group for group, size in zip(groups, counts.tolist(), strict=True) if size == 1 and None not in group}
 
 
 def _named(
-    table: "Table", names: tuple[str, ...], truth: str, keys: set[tuple[Any, ...]]
+    table: Described, names: tuple[str, ...], truth: str, keys: set[tuple[Any, ...]]
 ) -> dict[tuple[Any, ...], Any]:
     groups, _ = exact_cells(table, (*names, truth))
     return {group[:-1]: group[-1] for group in groups if group[:-1] in keys}

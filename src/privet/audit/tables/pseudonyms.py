@@ -5,14 +5,12 @@ import string
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from privet.audit.tables.cells import exact_cells, row_count
 from privet.audit.tables.reidentification import NOT_RELEASABLE
 from privet.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    from privet.queries import Table
+from privet.tables import Described
 
 _KINDS = {"9": string.digits, "A": string.ascii_uppercase, "a": string.ascii_lowercase, "h": "0123456789abcdef"}
 Digest = Callable[[str], str]
@@ -57,7 +55,7 @@ class Pseudonyms:
 
 
 def exact_pseudonyms(
-    table: "Table", column: str, candidates: Iterable[str], *, digest: str | Digest = "md5"
+    table: Described, column: str, candidates: Iterable[str], *, digest: str | Digest = "md5"
 ) -> Pseudonyms:
     """The pseudonyms of a column that are hashes of candidates: names, numbers of taxis, anything that can be listed.
 

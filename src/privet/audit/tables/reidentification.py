@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from privet._numerics import Array
 from privet.audit.tables.cells import IDENTIFIER, exact_cells, row_count
 from privet.errors import InvalidParameter
 from privet.mechanisms import DiscreteLaplace
-
-if TYPE_CHECKING:
-    from privet.queries import Table
+from privet.tables import Described
 
 SMALL = 5
 NO_GUARANTEE = (
@@ -132,7 +130,7 @@ class Reidentification:
         return self.explain()
 
 
-def exact_reidentification(table: "Table", *, quasi: Sequence[str], sensitive: str | None = None) -> Reidentification:
+def exact_reidentification(table: Described, *, quasi: Sequence[str], sensitive: str | None = None) -> Reidentification:
     """The risk of being found again in a table by its quasi-identifiers: columns that others may know of a person.
 
     Cells are counted where the table is, on every engine; no row is loaded. A missing value is a value of its own. Of
@@ -160,7 +158,7 @@ def exact_reidentification(table: "Table", *, quasi: Sequence[str], sensitive: s
     return Reidentification(names, sizes, diverse, known)
 
 
-def _diversity(table: "Table", names: tuple[str, ...], sensitive: str) -> Diversity:
+def _diversity(table: Described, names: tuple[str, ...], sensitive: str) -> Diversity:
     groups, counts = exact_cells(table, (*names, sensitive))
     cells: dict[tuple[Any, ...], int] = {}
     values: dict[Any, int] = {}
