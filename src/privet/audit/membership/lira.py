@@ -61,7 +61,7 @@ def lira(
         [np.stack([sureness(each, x, suspects.y) for x in versions], axis=1) for each in shadows.models()]
     )  # model, record, version
     out = _fitted(seen, ~inside)
-    scores = _density(own, *_fitted(seen, inside)) - _density(own, *out) if both else -log_ndtr(-_distance(own, *out))
+    scores = _density(own, *_fitted(seen, inside)) - _density(own, *out) if both else -log_ndtr(-_standing(own, *out))
     known = "the suspects are in their pool" if both else "only those that were not trained on the suspect count"
     shared = "" if len(shadows) >= OWN_VARIANCE else "; all records share one variance"
     return judged(
@@ -111,7 +111,7 @@ def _density(own: Array, mean: Array, spread: Array, correlation: Array) -> Arra
     return -0.5 * (whitened**2).sum(axis=0) - np.log(spread).sum(axis=1) - half
 
 
-def _distance(own: Array, mean: Array, spread: Array, correlation: Array) -> Array:
+def _standing(own: Array, mean: Array, spread: Array, correlation: Array) -> Array:
     """The distance of all versions together above their means, in standard deviations of their best average."""
     weights = np.linalg.solve(correlation, np.ones(len(correlation)))
     return ((own - mean) / spread) @ weights / np.sqrt(weights.sum())
