@@ -45,6 +45,26 @@ def test_a_strange_number_alone_is_reported_as_within_a_list(protocol):
         assert protocol.rows(protocol.privatize(value)).shape == (1,)
 
 
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_person_whose_value_is_a_list_refuses_nobody(kind):
+    """In a list there is one value per person; a list there is no number, first or last; others stay as they were."""
+    labels = ("blue", "red") if kind is local.Warner else ("blue", "red", "green")
+    for protocol, other in ((made(kind), 1), (kind(epsilon=1.0, labels=labels), "red")):
+        for strange in ([], [1], [1, 0], (1,), [[1]], ["red"]):
+            for given in ([strange, other], [other, strange], (strange, strange)):
+                protocol.check(given)
+                zeros = [None if each is strange else each for each in given]
+                assert protocol._prepare(given).tolist() == protocol._prepare(zeros).tolist()
+            assert len(protocol.rows(protocol.privatize([strange, other]))) == 2
+
+
+@pytest.mark.parametrize("protocol", MEANS, ids=lambda protocol: protocol.name)
+def test_a_list_among_numbers_refuses_nobody(protocol):
+    for strange in ([], [1.0], (1.0, 2.0), [[1.0]]):
+        assert protocol._prepare([2.0, strange]).tolist() == protocol._prepare([2.0, None]).tolist()
+        assert protocol.rows(protocol.privatize([strange, 2.0])).shape == (2,)
+
+
 def test_containers_that_hold_no_column_are_refused_by_their_type():
     for protocol in (local.KRR(k=4, epsilon=1.0), MEANS[0]):
         for wrong in CONTAINERS:

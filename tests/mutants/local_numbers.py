@@ -32,6 +32,27 @@ plant(
     SHUFFLED,
 )
 plant(
+    "crowd table: a block has the signs of its fewest",
+    "privacy:_spread_blocks",
+    "return Rows(high, drift,",
+    "return Rows(low, drift,",
+    SHUFFLED,
+)
+plant(
+    "crowd table: what is spread loses its mean",
+    "privacy:_hats",
+    "part, place = chance * (at - below), below.astype(np.intp)",
+    "part, place = chance, below.astype(np.intp)",
+    SHUFFLED,
+)
+plant(
+    "crowd table: what lies beyond the blocks is left out",
+    "privacy:rows_above",
+    "if len(below):",
+    "if not len(below):",
+    SHUFFLED,
+)
+plant(
     "numbers: a window that may be left by one cell",
     "local:Window.draw",
     "np.asarray(noise.uniform_int(bound=self.width, size=at.shape, source=source))",

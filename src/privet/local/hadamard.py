@@ -10,6 +10,7 @@ import numpy as np
 from privet import noise
 from privet._cache import kept_property
 from privet._numerics import Array
+from privet.local.families.counts import counted
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.hashes import parity, walsh
 from privet.local.families.population import spread
@@ -70,7 +71,7 @@ class HadamardResponse(FrequencyProtocol):
         size, word = (runs, *prepared.shape), word_of(self.widths[0])
         agrees = noise.bernoulli(p=self.own, size=size, source=source)
         column = noise.uniform_int(bound=self.order, size=size, source=source).astype(word)
-        return _moved(column, (prepared + 1).astype(word), agrees)
+        return _moved(column, prepared.astype(word) + word.type(1), agrees)
 
     def valid(self, reports: Array) -> Array:
         return (reports >= 0) & (reports < self.order)
@@ -79,7 +80,7 @@ class HadamardResponse(FrequencyProtocol):
         return (self.order,)
 
     def tally(self, reports: Array, candidates: Array | None) -> Array:
-        return np.bincount(reports.astype(np.int64), minlength=self.order)
+        return counted(reports, self.order)
 
     def supports(self, state: State, candidates: Array | None) -> Array:
         rows = 1 + (np.arange(self.size) if candidates is None else candidates.astype(np.int64))
@@ -121,5 +122,5 @@ class HadamardResponse(FrequencyProtocol):
 
 def _moved(column: Array, row: Array, agrees: Any) -> Array:
     """Columns that agree with their rows (or do not): where they should and do not, the lowest bit of the row is turned."""
-    wrong = parity(column, row).astype(np.bool_) == agrees
-    return column ^ np.where(wrong, row & (~row + row.dtype.type(1)), row.dtype.type(0))
+    wrong = parity(column, row).view(np.bool_) == agrees
+    return column ^ (row & (~row + row.dtype.type(1))) * wrong

@@ -13,6 +13,7 @@ from privet._cache import kept_property
 from privet._numerics import Array, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
+from privet.local.families.counts import counted
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.hashes import hashed, pool, third_collisions
 from privet.local.families.pooled import Pool
@@ -278,7 +279,7 @@ class FLH(FrequencyProtocol):
         return (self.pool * self.response.k,)
 
     def tally(self, reports: Array, candidates: Array | None) -> Array:
-        return np.bincount(reports.astype(np.int64), minlength=self.pool * self.response.k)
+        return counted(reports, self.pool * self.response.k)
 
     def supports(self, state: State, candidates: Array | None) -> Array:
         values = np.arange(self.size, dtype=np.uint64) if candidates is None else candidates

@@ -10,6 +10,7 @@ import numpy as np
 from privet import mechanisms
 from privet._cache import kept_property
 from privet._numerics import Array
+from privet.local.families.counts import counted
 from privet.local.families.frequency import Channel, FrequencyProtocol
 from privet.local.families.population import keep_or_uniform
 from privet.local.protocol import word_of
@@ -80,7 +81,7 @@ class KRR(FrequencyProtocol):
         return (self.size,)
 
     def tally(self, reports: Array, candidates: Array | None) -> Array:
-        return np.bincount(reports.astype(np.int64), minlength=self.size)
+        return counted(reports, self.size)
 
     def supports(self, state: State, candidates: Array | None) -> Array:
         return state.table if candidates is None else state.table[candidates.astype(np.int64)]

@@ -11,7 +11,8 @@ from privet._validate import count, flag, set_frozen
 from privet.errors import InvalidParameter
 from privet.privacy.curve import variable_of_symmetric_curve
 from privet.privacy.families.crowd import Crowd, Laws
-from privet.privacy.families.crowd_below import shown_by_counts, shown_by_sum
+from privet.privacy.families.crowd_below import mirrored, shown_by_counts, shown_by_sum
+from privet.privacy.families.crowd_table import curve_above, pair_below
 from privet.privacy.families.sampling import OF_COIN, Coin, of_one_record
 from privet.privacy.loss import Blanket, PrivacyLoss
 from privet.privacy.serial import register
@@ -158,6 +159,9 @@ class _ShownByCrowd(PrivacyLoss):
 def _shown(k: int, epsilon: float, n: int) -> LossVariable:
     if k == 2:
         return shown_by_sum(epsilon, n)
+    table = pair_below(k, epsilon, n)
+    if table is not None:
+        return mirrored(*table)
     e0 = exp_capped(epsilon)
     top = min(epsilon, 10.0 * (e0 - 1.0) * math.sqrt(2.0 / (e0 + k - 1.0) / n) + 40.0 * e0 / n)
     return shown_by_counts(k, epsilon, n, np.linspace(0.0, top, 1501))
@@ -168,10 +172,33 @@ def _hidden(loss: Shuffled) -> LossVariable:
     """A pair above the shuffled one in both directions: the connected dots of the bound, and never more than without
     shuffling."""
     whole = loss.of.pure()
-    nodes = _nodes(loss, whole)
+    nodes, bound = _at_once(loss) or _one_by_one(loss, whole)
     own = [loss.of.variable(direction).delta(nodes) for direction in DIRECTIONS]
-    deltas = np.minimum(loss.upper_delta(nodes), np.maximum(*own) * (1.0 + 1e-9) + 1e-13)
+    deltas = np.minimum(bound, np.maximum(*own) * (1.0 + 1e-9) + 1e-13)
     return variable_of_symmetric_curve(np.append(nodes, whole * (1.0 + 1e-15)), np.append(deltas, 0.0))
+
+
+def _at_once(loss: Shuffled) -> tuple[Array, Array] | None:
+    """Epsilons and bounds from one table, where the crowd is large and the cover the same at every epsilon."""
+    e0, start = exp_capped(loss.of.pure()) * (1.0 + 1e-15), loss.of.blanket(np.array([0.0, loss.of.pure() / 2.0]))
+    if loss.dealt:
+        return curve_above(loss.n, e0, 2.0 / (e0 + 1.0), 1.0 / e0, 0.0)
+    if not _is_even(start):
+        return None
+    ends = float(start.plus[0] + start.minus[0])
+    found = curve_above(loss.n, e0, ends, ends, start.level)
+    return found if found is not None and _is_even(loss.of.blanket(found[0])) else None
+
+
+def _is_even(cover: Blanket) -> bool:
+    """Both ends with one probability at all of these epsilons, up to rounding."""
+    each = np.concatenate((cover.plus, cover.minus))
+    return float(np.ptp(each)) <= 1e-12 * float(each[0])
+
+
+def _one_by_one(loss: Shuffled, whole: float) -> tuple[Array, Array]:
+    nodes = _nodes(loss, whole)
+    return nodes, loss.upper_delta(nodes)
 
 
 def _nodes(loss: Shuffled, whole: float) -> Array:

@@ -16,7 +16,7 @@ from privet._validate import above, count, flag, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.local.families.intervals import exact_interval, needs_exact_law, score_interval, tail_of
 from privet.local.families.pooled import Pool
-from privet.local.families.single import is_single
+from privet.local.families.single import is_single, one_each
 from privet.local.protocol import Protocol
 from privet.local.state import State
 from privet.mechanisms import ErrorBar, Estimate, Mechanism, Source
@@ -38,8 +38,8 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
     """Base of the protocols that estimate the share of each of k public values, 0 to k - 1 or `labels`.
 
     A number is rounded and clamped to 0, ..., k - 1, what is no number counts as 0, and a text that is no label counts as
-    the first: each value by itself, alone as in a list, so that none is ever refused. `epsilon` is what is typed; the price
-    is computed back from the fraction that runs and never exceeds it.
+    the first: each value by itself, alone as in a list (where a list is no number), so that none is ever refused.
+    `epsilon` is what is typed; the price is computed back from the fraction that runs and never exceeds it.
 
     **Guarantee:** pure, for each person against everybody. Relation: replace.
     """
@@ -113,14 +113,14 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         elif is_typed(value) and column_kind(value) in ("text", "object"):
             raise InvalidData(_TEXTS)
         else:
-            admit_value(value)
+            admit_value(one_each(value))
 
     def _prepare(self, value: Any) -> Array:
         one = is_single(value)
-        given = [value] if one else value
+        given = [value] if one else one_each(value)
         labels = self.labels
         codes = codes_of(given, self.size) if labels is None else places(given, labels, other=0)
-        return (codes.reshape(()) if one else codes).astype(np.int64)
+        return (codes.reshape(()) if one else codes).astype(np.int64, copy=False)
 
     def error(self, confidence: float = 0.95, *, people: int = 1) -> ErrorBar:
         """The distance that each estimated share of `people` reports may have from the true one, all k of them at

@@ -19,7 +19,7 @@ from privet._cache import kept_property
 from privet._numerics import Array, ndtri
 from privet._validate import above, count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
-from privet.local.families.single import is_single
+from privet.local.families.single import is_single, one_each
 from privet.local.protocol import Protocol, word_of
 from privet.local.state import State
 from privet.mechanisms import ErrorBar, Estimate, Mechanism, Source, chance_for, odds_of
@@ -165,12 +165,12 @@ class NumberProtocol(Mechanism[Any, Any], Protocol):
 
     def _admit(self, value: Any) -> None:
         if not is_single(value):
-            admit_value(value)
+            admit_value(one_each(value))
 
     def _prepare(self, value: Any) -> Array:
         low, high = self.bounds
         one = is_single(value)
-        numbers = read_value([value] if one else value)
+        numbers = read_value([value] if one else one_each(value))
         if numbers.array is not None:
             plain = np.where(np.isnan(given := numbers.array.astype(float)), 0.0, given)
         else:

@@ -20,3 +20,15 @@ def is_single(value: Any) -> bool:
     if isinstance(value, str | bytes | bytearray | np.generic) or is_number(value):
         return True
     return not (isinstance(value, Iterable) or hasattr(value, "__len__") or is_typed(value))
+
+
+def one_each(values: Any) -> Any:
+    """A list with one value per person, whatever that is: one that is itself a list is no number, like anything strange.
+    Without this, one person's list would refuse everybody's reports. Arrays and columns have a shape of their own.
+
+    >>> one_each([[1], 0, (2, 3)])
+    [None, 0, None]
+    """
+    if not isinstance(values, list | tuple):
+        return values
+    return [None if isinstance(item, list | tuple) else item for item in values]

@@ -68,11 +68,12 @@ class ResponseMechanism(Mechanism[Any, Any]):
         return codes_of(value, self._k)
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
-        true, size = prepared.astype(np.int64), (runs, *prepared.shape)
+        true, size = prepared.astype(np.int64, copy=False), (runs, *prepared.shape)
         honest = noise.bernoulli(p=self.truth, size=size, source=source)
-        other = noise.uniform_int(bound=self._k - 1, size=size, source=source)
-        other = other + (other >= true)  # a lie is never the true value by accident
-        return np.where(honest, true, other).astype(prepared.dtype)
+        report = np.asarray(noise.uniform_int(bound=self._k - 1, size=size, source=source))
+        report += report >= true  # a lie is never the true value by accident
+        np.copyto(report, true, where=honest)
+        return report.astype(prepared.dtype, copy=False)
 
     def error(self, confidence: float = 0.95, *, people: int = 1) -> ErrorBar:
         """The distance that the estimated shares of `people` reports may have from the true ones.
@@ -128,7 +129,7 @@ def codes_of(value: object, k: int) -> Array:
             return array
         if array.dtype.kind == "f":
             array = np.floor(np.where(np.isnan(array), 0.0, np.clip(array, -1.0, float(k))) + 0.5)
-        return np.clip(array, 0, k - 1).astype(np.int64)
+        return np.clip(array, 0, k - 1).astype(np.int64, copy=False)
     assert numbers.ratios is not None
     wholes = ((2 * top + bottom) // (2 * bottom) for top, bottom in numbers.ratios)
     codes = np.array([min(max(whole, 0), k - 1) for whole in wholes], dtype=np.int64)

@@ -55,7 +55,7 @@ class Crowd:
         if last < others:  # more others are no worse
             self.mass[-1] += float(binomial(float(last), float(others), ends)[1]) * (1.0 + _ERROR)
         edges = sorted({max(0, math.floor(first - more * deviation)) for more in _LUMPS} | {0, first})
-        below = [_fewer(edge, others, ends) for edge in edges]
+        below = [fewer(edge, others, ends) for edge in edges]
         self.lumps = np.array(edges[:-1], dtype=float)
         self.lump_mass = np.maximum(np.diff(below), 0.0) * (1.0 + _ERROR)
         self.dips = _Dips(others, self.counts, level / (1.0 - ends)) if level > 0.0 else None
@@ -147,7 +147,7 @@ class _Dips:
         self.row = np.arange(len(self.counts)) // block
         self.reach += block  # neighbours differ from their block's law by less
         d = self.first[:, None] + np.arange(width)
-        mass = _rows_of_masses(self.first, left, self.share, width)
+        mass = rows_of_masses(self.first, left, self.share, width)
         none = np.zeros((len(left), 1))
         self.below = np.concatenate((none, np.cumsum(mass, axis=1)), axis=1)
         self.mean_below = np.concatenate((none, np.cumsum(mass * d, axis=1)), axis=1)
@@ -198,7 +198,7 @@ def binomial(b: Array | float, c: Array | float, share: Array | float) -> tuple[
     return np.exp(log_binomial(b, c, share)), np.where(inside, tail, np.where(b < 0.0, 1.0, 0.0))
 
 
-def _fewer(edge: int, size: int, share: float) -> float:
+def fewer(edge: int, size: int, share: float) -> float:
     """P(Bin(size, share) < edge)."""
     return float(special().betainc(size - edge + 1.0, float(edge), 1.0 - share)) if edge > 0 else 0.0
 
@@ -210,10 +210,10 @@ def binomial_masses(first: int, last: int, size: int, share: float) -> Array:
     [0.25, 0.5, 0.25]
     """
     low, left = np.array([float(first)]), np.array([float(size)])
-    return _rows_of_masses(low, left, share, last - first + 1)[0] if share < 1.0 else np.ones(1)
+    return rows_of_masses(low, left, share, last - first + 1)[0] if share < 1.0 else np.ones(1)
 
 
-def _rows_of_masses(first: Array, size: Array, share: float, width: int) -> Array:
+def rows_of_masses(first: Array, size: Array, share: float, width: int) -> Array:
     """Binomial masses from `first` on, a row for each size: multiplied outwards from the largest of a row."""
     d = first[:, None] + np.arange(width - 1)
     top = np.clip(np.floor((size + 1.0) * share) - first, 0, width - 1)[:, None]

@@ -31,7 +31,7 @@ def shown_by_counts(k: int, epsilon: float, n: int, nodes: Array) -> AtomicVaria
     c, mass = np.arange(first, last + 1, dtype=float), binomial_masses(first, last, others, 2.0 * lie)
     tails = [_tails(np.exp(some), e0, lie, others, c, mass) for some in np.array_split(nodes, len(nodes) // 8 + 1)]
     p, q = (np.concatenate(side) for side in zip(*tails, strict=True))
-    return _mirrored(nodes, p, q)
+    return mirrored(nodes, p, q)
 
 
 def _tails(gammas: Array, e0: float, lie: float, others: int, c: Array, mass: Array) -> tuple[Array, Array]:
@@ -48,7 +48,7 @@ def _tails(gammas: Array, e0: float, lie: float, others: int, c: Array, mass: Ar
     return np.where(up[:, 0] > 0.0, p, 0.0), np.where(up[:, 0] > 0.0, q, 0.0)
 
 
-def _mirrored(nodes: Array, p: Array, q: Array) -> AtomicVariable:
+def mirrored(nodes: Array, p: Array, q: Array) -> AtomicVariable:
     """Outcomes of positive loss from the tails above the nodes, their mirror image, and the rest at loss 0."""
     p_cells, q_cells = -np.diff(np.append(p, 0.0)), -np.diff(np.append(q, 0.0))
     seen = (q_cells > 1e-280) & (p_cells > q_cells)
