@@ -5,7 +5,8 @@ from tests.mutants.mutant import Table
 AGGREGATORS = "tests/pate/test_aggregators.py"
 LAWS = "tests/pate/test_vote_law.py"
 TEACHERS = "tests/pate/test_teachers.py"
-PATE = Table(AGGREGATORS, LAWS, TEACHERS)
+THEOREMS = "tests/pate/test_vote_theorems.py"
+PATE = Table(AGGREGATORS, LAWS, TEACHERS, THEOREMS)
 plant = PATE.plant
 
 plant(
@@ -28,9 +29,23 @@ plant(
 )
 plant(
     "a replaced id touches one teacher",
-    "pate:price_for",
-    "if teachers_of(unit, fixed_ids) == 2:",
+    "pate:Aggregator.loss",
+    "if moved == 2:",
     "if False:",
+)
+plant(
+    "a binary vote of a replaced id moves one vote",
+    "pate:Aggregator.loss",
+    "min(moved, self.teachers)",
+    "1",
+    AGGREGATORS,
+)
+plant(
+    "votes of other teachers than were priced",
+    "pate:check_votes",
+    "if teachers is not None and votes.teachers != teachers:",
+    "if False:",
+    AGGREGATORS,
 )
 plant(
     "thresholds of replaced ids move by one teacher",
@@ -81,8 +96,36 @@ plant(
 )
 plant(
     "figures of adaptive queries",
-    "pate:Aggregator.data_dependent_epsilon",
+    "pate:check_figure",
     "if votes.adaptive:",
     "if False:",
     LAWS,
+)
+plant(
+    "the condition on q is missing",
+    "pate:ln_theorem",
+    "holds = log_q <= -np.logaddexp(0.0, 2.0 * gamma)",
+    "holds = log_q < -2.0 * gamma",
+    THEOREMS,
+)
+plant(
+    "orders beyond mu1",
+    "pate:gn_theorem",
+    "(orders <= first) & ",
+    "",
+    THEOREMS,
+)
+plant(
+    "sigma for the root of two times sigma1",
+    "pate:threshold_theorem",
+    "np.sqrt(2.0) * sigma1, orders",
+    "sigma1, orders",
+    THEOREMS,
+)
+plant(
+    "silence costs nothing",
+    "pate:ConfidentVotes.log_chances",
+    "np.concatenate([[silent], told + NormalVotes(self.sigma2).log_chances(counts)])",
+    "NormalVotes(self.sigma2).log_chances(counts)",
+    THEOREMS,
 )

@@ -13,7 +13,7 @@ from privet import accounting, pate
 from privet.errors import InvalidData, InvalidParameter, PrivetError, SerialisationError
 from privet.mechanisms import Gaussian
 from privet.pate.vote_law import GumbelVotes, LaplaceVotes, NormalVotes
-from privet.privacy import GaussianLoss, Repeated, Unit, to_replace
+from privet.privacy import BinaryVoteLoss, GaussianLoss, Repeated, Unit, to_replace
 
 
 def epsilon(loss, delta=1e-5):
@@ -43,6 +43,38 @@ def test_a_replaced_id_touches_two_teachers():
     confident = {"threshold": 3.0, "sigma1": 4.0, "sigma2": 4.0, "queries": 5, "answers": 2, "classes": 3}
     single, double = (pate.ConfidentGNMax(**confident, unit=unit) for unit in (Unit(), Unit("replace")))
     assert epsilon(double.loss) == pytest.approx(epsilon(to_replace(single.loss)))
+
+
+def test_two_classes_and_known_teachers_have_the_exact_price():
+    asked = {"queries": 100, "classes": 2}
+    for made, golden in (
+        (pate.GNMax(sigma=10.0, teachers=100, **asked), 5.458278),
+        (pate.LNMax(gamma=0.05, teachers=100, **asked), 2.133159),
+        (pate.GumbelMax(scale=20.0, teachers=100, **asked), 2.152153),
+    ):
+        assert epsilon(made.loss) <= golden
+        assert epsilon(made.loss) > 0.97 * golden
+    replaced = pate.GNMax(sigma=10.0, teachers=100, unit=Unit("replace"), **asked).loss
+    assert replaced == Repeated(BinaryVoteLoss(100, 10.0, moved=2, unit=Unit("replace")), 100)
+    assert (
+        pate.GNMax(sigma=1.0, queries=1, classes=3, teachers=9).loss == pate.GNMax(sigma=1.0, queries=1, classes=3).loss
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "promise"),
+    [
+        (pate.GNMax, {"epsilon": 1.0, "delta": 1e-5}),
+        (pate.LNMax, {"epsilon": 1.0, "delta": 1e-5}),
+        (pate.GumbelMax, {"epsilon": 1.0}),
+    ],
+)
+def test_the_exact_price_buys_less_noise(kind, promise):
+    plain = kind.for_budget(queries=20, classes=2, **promise)
+    exact = kind.for_budget(queries=20, classes=2, teachers=30, **promise)
+    assert exact.noise_scale < plain.noise_scale
+    spent = exact.loss.pure() if "delta" not in promise else epsilon(exact.loss)
+    assert 0.97 < spent <= 1.0
 
 
 LAWS = [
@@ -116,6 +148,10 @@ MISTAKES = {
     "a list for votes": lambda: pate.GNMax(sigma=1.0, queries=1, classes=2).release([[1, 2]]),
     "other queries": lambda: pate.GNMax(sigma=1.0, queries=1, classes=2).release(votes([[1, 2], [2, 1]])),
     "other classes": lambda: pate.GNMax(sigma=1.0, queries=1, classes=3).release(votes([[1, 2]])),
+    "other teachers": lambda: pate.GNMax(sigma=1.0, queries=1, classes=2, teachers=4).release(votes([[1, 2]])),
+    "other teachers, many classes": lambda: pate.LNMax(gamma=1.0, queries=1, classes=3, teachers=4).release(
+        votes([[1, 2, 0]])
+    ),
     "votes of other numbers of teachers": lambda: pate.Votes([[1, 2], [1, 1]], teachers=3),
     "negative votes": lambda: pate.Votes([[4, -1]], teachers=3),
     "fractions": lambda: pate.Votes([[1.5, 1.5]], teachers=3),

@@ -8,13 +8,18 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet._cache import kept_property
+from privet._calls import door
 from privet._numerics import Array, root_up
-from privet._validate import above, count, finite, open_fraction, set_frozen
-from privet.errors import InvalidParameter
+from privet._private import Private
+from privet._validate import above, count, finite, flag, open_fraction, set_frozen
+from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Algorithm, Example, Form, Gaussian, Numbers, Sensitivity, Source, register
 from privet.pate.aggregator import check_unit, check_votes, teachers_of
+from privet.pate.figures import check_figure, exact_epsilon, published_epsilon
 from privet.pate.gn_max import GNMax, scale_up
 from privet.pate.small_votes import moved
+from privet.pate.vote_law import ConfidentVotes
+from privet.pate.vote_theorems import gn_theorem, log_losing_normal, threshold_theorem
 from privet.pate.votes import Votes
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit, as_unit
 
@@ -51,6 +56,7 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
     queries: int
     answers: int
     classes: int
+    teachers: int | None = None
     unit: Unit = field(default=Unit())
     fixed_ids: bool = False
     at: float | None = None
@@ -61,6 +67,8 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
         if whole["answers"] > whole["queries"]:
             raise InvalidParameter("answers must be at most queries")
         set_frozen(self, **whole)
+        if self.teachers is not None:
+            set_frozen(self, teachers=count("teachers", self.teachers, 1))
         check_unit(self.unit, self.fixed_ids)
         ends = {name: above(name, getattr(self, name), 0.0) for name in ("sigma1", "sigma2")}
         set_frozen(self, threshold=finite("threshold", self.threshold), **ends)
@@ -75,7 +83,14 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
 
     def answer_part(self, queries: int) -> GNMax:
         """The aggregator of the queries that are answered."""
-        return GNMax(sigma=self.sigma2, queries=queries, classes=self.classes, unit=self.unit, fixed_ids=self.fixed_ids)
+        return GNMax(
+            sigma=self.sigma2,
+            queries=queries,
+            classes=self.classes,
+            teachers=self.teachers,
+            unit=self.unit,
+            fixed_ids=self.fixed_ids,
+        )
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -86,7 +101,7 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
         return Numbers()
 
     def _admit(self, value: Votes) -> None:
-        check_votes(value, self.queries, self.classes)
+        check_votes(value, self.queries, self.classes, self.teachers)
 
     def _run(self, prepared: Votes, source: Source) -> Array:
         tops = prepared.exact_counts.max(axis=1).astype(np.int64)
@@ -97,6 +112,38 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
             labels[chosen] = self.answer_part(len(chosen)).release(prepared.exact_part(chosen), source=source).value
         return labels
 
+    @door
+    def data_dependent_epsilon(self, votes: Votes, *, delta: float) -> Private[float]:
+        """The epsilon of these answers by the votes that were cast, never above that of the price: a figure for the
+        custodian, since it depends on the votes. Nothing is charged by it, and nothing may be promised by it.
+
+        Each query is one answer out of the classes and silence, and counts by the exact law of that, whether it was
+        answered or not.
+        """
+        check_votes(votes, self.queries, self.classes, self.teachers)
+        check_figure(votes, delta, teachers_of(self.unit, self.fixed_ids))
+        return exact_epsilon(ConfidentVotes(self.threshold, self.sigma1, self.sigma2), votes, delta, self.loss)
+
+    @door
+    def published_epsilon(self, votes: Votes, labels: object, *, delta: float, classic: bool = False) -> Private[float]:
+        """The epsilon that papers print for these votes and the labels that came of them: all thresholds, and those
+        queries that were answered. A sum over what happened to be answered bounds nothing: for comparison only.
+        """
+        check_votes(votes, self.queries, self.classes, self.teachers)
+        check_figure(votes, delta, teachers_of(self.unit, self.fixed_ids))
+        told = np.asarray(labels)
+        if told.shape != (self.queries,) or told.dtype.kind not in "iu":
+            raise InvalidData("labels are what this aggregator released: a whole number for each query")
+
+        def bound(counts: Array, orders: Array) -> Array:
+            answered = counts[told != ABSTAINED]
+            thresholds = threshold_theorem(counts.max(axis=1).astype(float), self.threshold, self.sigma1, orders)
+            return np.concatenate(
+                [thresholds, gn_theorem(log_losing_normal(answered, self.sigma2), self.sigma2, orders)]
+            )
+
+        return published_epsilon(bound, votes, delta, classic=flag("classic", classic))
+
     @classmethod
     def for_budget(
         cls,
@@ -105,6 +152,7 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
         queries: int,
         answers: int,
         classes: int,
+        teachers: int | None = None,
         share: float = 0.1,
         unit: Unit | None = None,
         fixed_ids: bool = False,
@@ -119,14 +167,15 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
         target, unit = Guarantee(**promise), as_unit(unit)
         taken = above("share", open_fraction("share", share), 0.0)
         first, second = target.as_mu().split((taken, 1.0 - taken))
-        teachers = teachers_of(unit, fixed_ids)
+        changed = teachers_of(unit, fixed_ids)
         made = cls(
             threshold=threshold,
-            sigma1=scale_up(teachers * root_up(count("queries", queries, 1)), first),
-            sigma2=scale_up(teachers * root_up(2 * count("answers", answers, 1)), second),
+            sigma1=scale_up(changed * root_up(count("queries", queries, 1)), first),
+            sigma2=scale_up(changed * root_up(2 * count("answers", answers, 1)), second),
             queries=queries,
             answers=answers,
             classes=classes,
+            teachers=teachers,
             unit=unit,
             fixed_ids=fixed_ids,
         )

@@ -3,16 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Unpack, final
+from typing import final
 
 from privet import noise
-from privet._numerics import ratio_down, ratio_up, root_up
-from privet._validate import above, count, set_frozen
+from privet._numerics import Array, ratio_down, ratio_up, root_up
+from privet._validate import above, set_frozen
 from privet.mechanisms import Example, register
-from privet.pate.aggregator import Aggregator, teachers_of
+from privet.pate.aggregator import Aggregator
 from privet.pate.small_votes import moved
 from privet.pate.vote_law import NormalVotes
-from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, Unit, as_unit
+from privet.pate.vote_theorems import gn_theorem, log_losing_normal
+from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Unit
 
 ROOT_TWO = 1.4142135623730951  # the double just above the root of two
 
@@ -43,6 +44,7 @@ class GNMax(Aggregator):
 
     name = "pate_gn_max"
     _winner = staticmethod(noise.argmax_gaussian)
+    _noise = "gaussian"
 
     sigma: float
 
@@ -58,30 +60,15 @@ class GNMax(Aggregator):
     def law(self) -> NormalVotes:
         return NormalVotes(self.sigma)
 
+    def _bound(self, counts: Array, orders: Array) -> Array:
+        return gn_theorem(log_losing_normal(counts, self.sigma), self.sigma, orders)
+
     def _query(self, unit: Unit) -> PrivacyLoss:
         return GaussianLoss(ratio_down(self.sigma, ROOT_TWO), unit=unit)
 
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        queries: int,
-        classes: int,
-        unit: Unit | None = None,
-        fixed_ids: bool = False,
-        **promise: Unpack[Promise],
-    ) -> "GNMax":
-        """The aggregator whose answers keep a promise together.
-
-        >>> round(GNMax.for_budget(epsilon=2.0, delta=1e-5, queries=100, classes=10).sigma, 2)
-        28.2
-        """
-        target, unit = Guarantee(**promise), as_unit(unit)
-        moved = teachers_of(unit, fixed_ids) * root_up(2 * count("queries", queries, 1))
-        made = cls(
-            sigma=scale_up(moved, target.as_mu()), queries=queries, classes=classes, unit=unit, fixed_ids=fixed_ids
-        )
-        return made._charged_at(target)
+    def _noise_for(cls, target: Guarantee, moved: int, queries: int) -> dict[str, float]:
+        return {"sigma": scale_up(moved * root_up(2 * queries), target.as_mu())}
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -90,6 +77,8 @@ class GNMax(Aggregator):
         target = Guarantee(1.0, 1e-5)
         bought = cls.for_budget(epsilon=1.0, delta=1e-5, queries=1, classes=2)
         yield Example(bought, *moved([[4, 5]], [[5, 4]]), target, detects=0.25)
+        exact = cls.for_budget(epsilon=1.0, delta=1e-5, queries=1, classes=2, teachers=3)
+        yield Example(exact, *moved([[0, 3]], [[1, 2]]), target)
         replaced = cls(sigma=2.0, queries=2, classes=3, unit=Unit("replace"))
         yield Example(replaced, *moved([[3, 3, 0]] * 2, [[1, 5, 0]] * 2), detects=0.3)
         kept = cls(sigma=1.5, queries=1, classes=2, unit=Unit("replace"), fixed_ids=True)

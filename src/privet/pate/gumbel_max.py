@@ -3,17 +3,19 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Unpack, final
+from typing import final
+
+import numpy as np
 
 from privet import noise
-from privet._numerics import ratio_up
-from privet._validate import above, count, set_frozen
+from privet._numerics import Array, ratio_up
+from privet._validate import above, set_frozen
 from privet.errors import NoGuarantee
 from privet.mechanisms import Example, register
-from privet.pate.aggregator import Aggregator, teachers_of
+from privet.pate.aggregator import Aggregator
 from privet.pate.small_votes import moved
 from privet.pate.vote_law import GumbelVotes
-from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Promise, Unit, as_unit
+from privet.privacy import ExponentialLoss, Guarantee, PrivacyLoss, Unit
 
 
 @final
@@ -31,6 +33,7 @@ class GumbelMax(Aggregator):
 
     name = "pate_gumbel_max"
     _winner = staticmethod(noise.argmax_gumbel)
+    _noise = "gumbel"
 
     scale: float
 
@@ -46,29 +49,17 @@ class GumbelMax(Aggregator):
     def law(self) -> GumbelVotes:
         return GumbelVotes(self.scale)
 
+    def _bound(self, counts: Array, orders: Array) -> Array:
+        return np.broadcast_to(np.minimum(orders / (2.0 * self.scale**2), 2.0 / self.scale), (len(counts), len(orders)))
+
     def _query(self, unit: Unit) -> PrivacyLoss:
         return ExponentialLoss(ratio_up(2.0, self.scale), unit=unit)
 
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        queries: int,
-        classes: int,
-        unit: Unit | None = None,
-        fixed_ids: bool = False,
-        **promise: Unpack[Promise],
-    ) -> "GumbelMax":
-        """The aggregator whose answers keep a pure promise together.
-
-        >>> GumbelMax.for_budget(epsilon=1.0, queries=8, classes=2).scale
-        16.0
-        """
-        target, unit = Guarantee(**promise), as_unit(unit)
+    def _noise_for(cls, target: Guarantee, moved: int, queries: int) -> dict[str, float]:
         if target.epsilon is None:
             raise NoGuarantee("Gumbel noise keeps an epsilon: give one, or take GNMax")
-        scale = ratio_up(2 * teachers_of(unit, fixed_ids) * count("queries", queries, 1), target.epsilon)
-        return cls(scale=scale, queries=queries, classes=classes, unit=unit, fixed_ids=fixed_ids)
+        return {"scale": ratio_up(2 * moved * queries, target.epsilon)}
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

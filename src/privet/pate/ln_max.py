@@ -3,17 +3,18 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Unpack, final
+from typing import final
 
 from privet import noise
-from privet._numerics import product_up, ratio_down
-from privet._validate import above, count, set_frozen
+from privet._numerics import Array, product_up, ratio_down
+from privet._validate import above, set_frozen
 from privet.errors import NoGuarantee
 from privet.mechanisms import Example, register
-from privet.pate.aggregator import Aggregator, teachers_of
+from privet.pate.aggregator import Aggregator
 from privet.pate.small_votes import moved
 from privet.pate.vote_law import LaplaceVotes
-from privet.privacy import Guarantee, PrivacyLoss, Promise, PureLoss, Unit, as_unit
+from privet.pate.vote_theorems import ln_theorem, log_losing_laplace
+from privet.privacy import Guarantee, PrivacyLoss, PureLoss, Unit
 
 
 @final
@@ -31,6 +32,7 @@ class LNMax(Aggregator):
 
     name = "pate_ln_max"
     _winner = staticmethod(noise.argmax_laplace)
+    _noise = "laplace"
 
     gamma: float
 
@@ -46,29 +48,17 @@ class LNMax(Aggregator):
     def law(self) -> LaplaceVotes:
         return LaplaceVotes(self.gamma)
 
+    def _bound(self, counts: Array, orders: Array) -> Array:
+        return ln_theorem(log_losing_laplace(counts, self.gamma), self.gamma, orders)
+
     def _query(self, unit: Unit) -> PrivacyLoss:
         return PureLoss(product_up(2.0, self.gamma), unit=unit)
 
     @classmethod
-    def for_budget(
-        cls,
-        *,
-        queries: int,
-        classes: int,
-        unit: Unit | None = None,
-        fixed_ids: bool = False,
-        **promise: Unpack[Promise],
-    ) -> "LNMax":
-        """The aggregator whose answers keep a pure promise together; Laplace noise has no use for a delta.
-
-        >>> LNMax.for_budget(epsilon=1.0, queries=8, classes=2).gamma
-        0.0625
-        """
-        target, unit = Guarantee(**promise), as_unit(unit)
+    def _noise_for(cls, target: Guarantee, moved: int, queries: int) -> dict[str, float]:
         if target.epsilon is None:
             raise NoGuarantee("Laplace noise keeps an epsilon: give one, or take GNMax")
-        gamma = ratio_down(target.epsilon, 2 * teachers_of(unit, fixed_ids) * count("queries", queries, 1))
-        return cls(gamma=gamma, queries=queries, classes=classes, unit=unit, fixed_ids=fixed_ids)
+        return {"gamma": ratio_down(target.epsilon, 2 * moved * queries)}
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

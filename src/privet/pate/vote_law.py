@@ -1,17 +1,27 @@
 """The exact law of the answer to one query, and how far it is from the laws of neighbouring votes."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from functools import lru_cache
+from typing import Protocol, final
 
 import numpy as np
 
 from privet._numerics import Array, special
 
-_Z = np.linspace(-40.0, 40.0, 1_601)  # the noise of the winner, in deviations: wide enough for gaps of 70 of them
+_Z = np.linspace(-40.0, 40.0, 801)  # the noise of the winner, in deviations: wide enough for gaps of 70 of them
+_KEPT = 4_096  # tables of logarithms of normal chances, one for each gap
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(60)  # of a piece that is at most 60 scales long, to 1e-9
 _SMALL = 30.0  # below this exponent expm1 is used, so that divergences near 1e-15 are not rounding
+
+
+class Law(Protocol):
+    """Anything that knows the chances of all answers, given the counts of votes."""
+
+    def log_chances(self, counts: Array) -> Array:
+        """The logarithms of all chances."""
 
 
 class VoteLaw(ABC):
@@ -46,8 +56,9 @@ class NormalVotes(VoteLaw):
     sigma: float
 
     def losing(self, counts: Array, place: int) -> float:
-        gaps, many = np.unique(np.delete(counts[place] - counts, place), return_counts=True)
-        below = sum(n * special().log_ndtr(gap / self.sigma + _Z) for gap, n in zip(gaps, many, strict=True))
+        gaps = Counter((counts[place] - counts).tolist())
+        gaps[0] -= 1  # the class itself
+        below = sum(n * _below(gap, self.sigma) for gap, n in gaps.items() if n)
         return _integral(below - _Z**2 / 2.0 - 0.5 * np.log(2.0 * np.pi), _Z)
 
 
@@ -91,6 +102,32 @@ class GumbelVotes(VoteLaw):
         )
 
 
+@final
+@dataclass(frozen=True)
+class ConfidentVotes:
+    """Silence, or the plurality with noise of deviation sigma2 where the largest count reaches a noisy threshold: as many
+    answers as classes, and one more, which comes first.
+
+    >>> ConfidentVotes(0.0, 1.0, 4.0).log_chances(np.array([30, 0])).argmax()
+    np.int64(1)
+    """
+
+    threshold: float
+    sigma1: float
+    sigma2: float
+
+    def log_chances(self, counts: Array) -> Array:
+        """The logarithms of the chances of silence and of each class."""
+        reached = (float(counts.max()) - self.threshold) / self.sigma1
+        silent, told = special().log_ndtr(-reached), special().log_ndtr(reached)
+        return np.concatenate([[silent], told + NormalVotes(self.sigma2).log_chances(counts)])
+
+
+@lru_cache(maxsize=_KEPT)
+def _below(gap: int, sigma: float) -> Array:
+    return np.asarray(special().log_ndtr(gap / sigma + _Z))
+
+
 def neighbours(counts: Array) -> Iterator[Array]:
     """The counts after one vote has moved, one for each pair of counts that it may move between: classes with equal counts
     stand for each other."""
@@ -111,11 +148,13 @@ def renyi(log_p: Array, log_q: Array, orders: Array) -> Array:
     near = np.all(ratio < _SMALL, axis=1)
     with np.errstate(over="ignore"):
         small = np.log1p((np.exp(log_p) * np.expm1(np.minimum(ratio, _SMALL))).sum(axis=1))
-    large = np.array([_log_sum(row) for row in ratio + log_p])
+    total = ratio + log_p
+    top = total.max(axis=1)
+    large = top + np.log(np.exp(total - top[:, None]).sum(axis=1))
     return np.maximum(np.where(near, small, large) / (orders - 1.0), 0.0)
 
 
-def exact_renyi(law: VoteLaw, counts: Array, orders: Array) -> Array:
+def exact_renyi(law: Law, counts: Array, orders: Array) -> Array:
     """The largest divergence between the answer's law and that of a neighbour, in either direction, at each order.
 
     It depends on the votes: a figure for the custodian, not releasable.

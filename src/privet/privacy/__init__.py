@@ -4,6 +4,7 @@ from privet._face import face
 from privet.privacy import divergences as divergences
 from privet.privacy.above_threshold import AboveThresholdLoss as AboveThresholdLoss
 from privet.privacy.approx import ApproxLoss as ApproxLoss
+from privet.privacy.binary_vote import BinaryVoteLoss as BinaryVoteLoss, VoteNoise as VoteNoise
 from privet.privacy.composed import Composed as Composed, Repeated as Repeated
 from privet.privacy.discrete_gaussian import DiscreteGaussianLoss as DiscreteGaussianLoss
 from privet.privacy.discrete_laplace import DiscreteLaplaceLoss as DiscreteLaplaceLoss

@@ -1,0 +1,42 @@
+"""Data-dependent figures: what answers cost by the votes that were cast, for the custodian's eyes."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from privet import accounting
+from privet._numerics import Array
+from privet._private import Private
+from privet._validate import open_fraction
+from privet.errors import InvalidParameter
+from privet.pate.vote_law import Law, exact_renyi
+from privet.pate.vote_theorems import epsilon_of
+from privet.pate.votes import Votes
+from privet.privacy import PrivacyLoss
+
+ORDERS = np.concatenate([np.linspace(1.05, 10.0, 90), np.arange(10.5, 64.0, 1.0), np.arange(64.0, 513.0, 8.0)])
+
+
+def check_figure(votes: Votes, delta: float, changed: int) -> None:
+    """Refuse what has no data-dependent figure."""
+    open_fraction("delta", delta)
+    if votes.adaptive:
+        raise InvalidParameter("queries that were chosen by earlier answers have no data-dependent figure")
+    if changed != 1:
+        raise InvalidParameter("data-dependent figures are about one teacher: take add_remove, or fixed_ids")
+
+
+def exact_epsilon(law: Law, votes: Votes, delta: float, loss: PrivacyLoss) -> Private[float]:
+    """The epsilon of all queries by the exact law of each answer, never above that of the price."""
+    rows, many = np.unique(np.sort(votes.exact_counts, axis=1), axis=0, return_counts=True)
+    total = sum(n * exact_renyi(law, row.astype(np.int64), ORDERS) for row, n in zip(rows, many, strict=True))
+    ceiling = float(accounting.epsilon(loss, delta=delta).upper)
+    return Private(min(max(epsilon_of(np.asarray(total), ORDERS, delta), 0.0), ceiling))
+
+
+def published_epsilon(
+    bound: Callable[[Array, Array], Array], votes: Votes, delta: float, *, classic: bool
+) -> Private[float]:
+    """The epsilon of all queries by a published bound on each, of rows and orders."""
+    total = bound(votes.exact_counts.astype(np.int64), ORDERS).sum(axis=0)
+    return Private(max(epsilon_of(total, ORDERS, delta, classic=classic), 0.0))
