@@ -37,6 +37,14 @@ def test_a_plan_as_json_and_small_reports(privet):
     assert local.from_json(json.dumps(small["offers"][0]["protocol"])).k == 1024
 
 
+def test_too_many_values_are_said_without_a_limit_that_nobody_gave(privet):
+    told = privet("local", "plan", "--k", 10**12, "--epsilon", 1, "--n", 10)
+    assert told.code != 0
+    assert "k must be at most 2^32" in told.err
+    assert "None" not in told.err
+    assert "max_bytes" not in told.err
+
+
 def test_a_picture_is_written(privet, tmp_path):
     assert privet(*PLAN, "--plot", tmp_path / "errors.png").code == 0
     assert (tmp_path / "errors.png").stat().st_size > 5_000
