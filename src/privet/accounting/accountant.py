@@ -13,8 +13,8 @@ from privet.accounting.bound import Bound
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import PrivacyLoss
 
-_LEAST_DELTA = 1e-290
-_LEAST_PROVED = 1e-300
+_LEAST_DELTA = 1e-290  # below, products of probabilities leave the doubles
+_LEAST_PROVED = 1e-300  # in place of an upper end that is too small for a double and not 0
 
 
 class Accountant(ABC):

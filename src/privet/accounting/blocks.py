@@ -12,8 +12,8 @@ from privet.errors import NoGuarantee
 from privet.privacy import Direction, PrivacyLoss
 from privet.privacy.families.sums import LatticeLaw, deviation, lattice_law
 
-_MOST_STEPS = 1000
-_NODES = 3000
+_MOST_STEPS = 1000  # beyond, refused: it would take too long
+_NODES = 3000  # at most, of one law: tightness and speed, the bound holds with any number
 _FINE = 8.0  # steps of the grid in the standard deviation of one loss
 _LONGEST = 16384  # nodes of the law of everything beside the blocks
 

@@ -13,7 +13,7 @@ from privet.errors import NoGuarantee
 from privet.privacy import PrivacyLoss
 from privet.privacy.atoms import any_failure
 
-_MOST_STEPS = 2_000_000
+_MOST_STEPS = 2_000_000  # terms of the sum: seconds, and then refused in favour of PLD
 
 
 def _rounding(steps: int) -> float:

@@ -17,7 +17,7 @@ from privet.accounting.zcdp import Zcdp
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import DIRECTIONS, Composed, PrivacyLoss, Repeated
 
-_NARROW = 0.02
+_NARROW = 0.02  # slack, as a share of the upper end, with which no further accountant is asked: tightness for time
 _FINE_STEPS = 10_000_000  # up to here the grid is as fine as its tolerance asks
 _FEW_STEPS = 100_000  # up to here the closed sum of optimal composition is quicker than a transform
 

@@ -20,7 +20,7 @@ from privet.privacy import PrivacyLoss
 from privet.privacy.loss import real_numbers
 
 _SMALL = 1e-6  # below, the whole curve (good to 1e-9 of 1) shows too few digits of a rate
-_SEARCH = 16
+_SEARCH = 16  # steps to the tangent that bounds best: each of them is a bound
 
 
 @overload

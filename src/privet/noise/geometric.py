@@ -1,6 +1,7 @@
 """The geometric law on {0, 1, ...} with Pr[X >= m] = exp(-m / scale)."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -112,7 +113,7 @@ def _filtered(stream: Stream, count: int, t: Fraction) -> NDArray[np.int64]:
     return result
 
 
-def _position(word: Any, t: float, log: Any) -> Any:
+def _position(word: Any, t: float, log: Callable[[Any], Any]) -> Any:
     """-t ln U for the middle of the cell; scaled before the logarithm, where a difference would cancel."""
     return -t * log((word + 0.5) * TO_UNIT)
 

@@ -1,6 +1,7 @@
 """Cauchy noise rounded to the integers."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -65,7 +66,7 @@ def _one(stream: Stream, scale: Fraction, rest: Fraction) -> int:
     return out
 
 
-def _distance(folded: Any, scale: float, tan: Any) -> tuple[Any, Any]:
+def _distance(folded: Any, scale: float, tan: Callable[[Any], Any]) -> tuple[Any, Any]:
     """scale |cot(pi p)| for the middle p < 1/2 of the cell of a word, and how far off it may be."""
     x = 1.0 / tan(math.pi * TO_UNIT * (folded + 0.5))
     return scale * x, MARGIN * scale * (1.0 + x) + 2.0**-50

@@ -1,6 +1,7 @@
 """Laplace noise rounded to the integers."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -65,7 +66,7 @@ def _edge(rest: Fraction, minus: bool) -> Fraction:
     return Fraction(1, 2) + (rest if minus else -rest)
 
 
-def _fraction_below(tau: Any, t: Any, expm1: Any) -> tuple[Any, Any]:
+def _fraction_below(tau: Any, t: Any, expm1: Callable[[Any], Any]) -> tuple[Any, Any]:
     """Pr[F < tau] = (1 - exp(-tau/t)) / (1 - exp(-1/t)), and a margin that covers an error of 2^-50 in tau."""
     inverse = 1.0 / t
     falling, whole = expm1(-tau * inverse), -expm1(-inverse)

@@ -9,7 +9,9 @@ from typing import Any
 
 from privet.errors import InvalidParameter, MissingExtra, PrivetError
 
-Figure = Any  # matplotlib ships no types that a strict checker accepts, and may be absent
+# matplotlib ships no types that a strict checker accepts, and may be absent
+Figure = Any
+Axes = Any
 
 # One colour speaks, the rest is grey; the two further hues stay apart for colour-blind readers and in print.
 accent, strong, muted = "#1b6e4b", "#222222", "#8a8f94"
@@ -65,7 +67,7 @@ def new_panels(many: int, *, width: float = 2.9, height: float = 3.1) -> tuple[F
     return figure, panels
 
 
-def _dress(axes: Any) -> None:
+def _dress(axes: Axes) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -76,7 +78,7 @@ def _dress(axes: Any) -> None:
     axes.set_axisbelow(True)
 
 
-def title(axes: Any, headline: str, detail: str) -> None:
+def title(axes: Axes, headline: str, detail: str) -> None:
     """A headline that says the finding, and a smaller line that says what is drawn."""
     axes.set_title(f"{headline}\n", loc="left", fontsize=12.5, fontweight="bold", color=strong, pad=10)
     axes.annotate(
@@ -84,7 +86,7 @@ def title(axes: Any, headline: str, detail: str) -> None:
     )
 
 
-def label(axes: Any, horizontal: str, vertical: str = "") -> None:
+def label(axes: Axes, horizontal: str, vertical: str = "") -> None:
     """Axis labels in the quiet colour."""
     axes.set_xlabel(horizontal, fontsize=10, color="#3c4147", labelpad=6)
     axes.set_ylabel(vertical, fontsize=10, color="#3c4147", labelpad=6)

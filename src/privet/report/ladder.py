@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from privet.errors import InvalidParameter
-from privet.report.figure import Figure, accent, label, new_figure, strong, title
+from privet.report.figure import Axes, Figure, accent, label, new_figure, strong, title
 from privet.report.numbers import plain, round_up
 from privet.report.rungs import Step
 
@@ -48,7 +47,7 @@ def ladder_figure(steps: Sequence[Step], *, name: str = "") -> Figure:
     return figure
 
 
-def _scale(axes: Any, drawn: Sequence[Step], best: float, worst: float) -> float:
+def _scale(axes: Axes, drawn: Sequence[Step], best: float, worst: float) -> float:
     """Choose the scale, leave room for the words at the end of the longest bar; returns where bars start."""
     claims = [step.claimed for step in drawn if step.claimed]
     room = 0.62 if claims else 0.84  # share of the width that bars may take
@@ -64,7 +63,7 @@ def _scale(axes: Any, drawn: Sequence[Step], best: float, worst: float) -> float
     return low
 
 
-def _write(axes: Any, place: int, step: Step, value: float, *, bold: bool) -> None:
+def _write(axes: Axes, place: int, step: Step, value: float, *, bold: bool) -> None:
     """The value at the end of its bar, and the claim beside it."""
     words = plain(round_up(value, 4))
     end = (max(value, step.claimed or 0.0), place)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privet.errors import InvalidParameter
-from privet.report.figure import PALETTE, Figure, accent, label, muted, new_figure, new_panels, strong, title
+from privet.report.figure import PALETTE, Axes, Figure, accent, label, muted, new_figure, new_panels, strong, title
 from privet.report.numbers import plain
 
 if TYPE_CHECKING:  # loaded where it is used: scikit-learn takes long to load, and reports are printed by every command
@@ -104,7 +104,7 @@ def passes_figure(panels: Mapping[str, Mapping[str, tuple[Sequence[float], Seque
     return figure
 
 
-def _legend_below(figure: Figure, axes: Any) -> None:
+def _legend_below(figure: Figure, axes: Axes) -> None:
     """One legend for all panels, where no line can run through it."""
     lines, names = axes.get_legend_handles_labels()
     figure.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False, fontsize=8)

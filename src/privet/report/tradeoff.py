@@ -1,14 +1,13 @@
 """Picture: the trade-off curve, what every attack must miss at each rate of false alarms."""
 
-from typing import Any
-
 import numpy as np
 
 from privet import accounting
 from privet._calls import door
+from privet._numerics import Array
 from privet._validate import open_fraction
 from privet.privacy import PrivacyLoss
-from privet.report.figure import Figure, accent, label, muted, new_figure, strong, title
+from privet.report.figure import Axes, Figure, accent, label, muted, new_figure, strong, title
 from privet.report.numbers import percent_down, percent_up, plain, round_up
 
 
@@ -42,7 +41,7 @@ def tradeoff_figure(loss: PrivacyLoss, *, name: str = "", fpr: float = 0.01) -> 
     return figure
 
 
-def _name_the_regions(axes: Any, rates: Any, missed: Any) -> None:
+def _name_the_regions(axes: Axes, rates: Array, missed: Array) -> None:
     corner = float(rates[np.argmin(np.abs(missed - rates))])  # where the curve meets the other diagonal
     if corner > 0.2:  # else the region is too small to write into
         words = "no attack gets here\n(certified)"
@@ -51,7 +50,7 @@ def _name_the_regions(axes: Any, rates: Any, missed: Any) -> None:
     axes.text(0.725, 0.335, "blind guessing", color="#5f656b", fontsize=9.5, ha="center", va="center", rotation=-45)
 
 
-def _point_at(axes: Any, fpr: float, missed: float) -> None:
+def _point_at(axes: Axes, fpr: float, missed: float) -> None:
     axes.plot([fpr], [missed], "o", color=strong, markersize=6, zorder=5, clip_on=False)
     words = f"an attack that accuses {percent_up(fpr)} of the innocent\n"
     words += f"misses at least {percent_down(missed)} of the others"

@@ -9,7 +9,7 @@ import numpy as np
 from privet._calls import door
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Release
+from privet.mechanisms import Release, Source
 from privet.privacy import Promise, Unit
 from privet.workloads.adaptive.adaptive_queries import AdaptiveQueries
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy
@@ -82,10 +82,10 @@ class RangeQueries:
 
     def release(
         self,
-        histogram: Any,
+        histogram: object,
         *,
         strategy: Strategy | AdaptiveStrategy | None = None,
-        source: Any = None,
+        source: Source = None,
         **promise: Unpack[Promise],
     ) -> Release[Answers]:
         """Noisy answers to every query at once; paid by the ledger in force."""

@@ -18,7 +18,7 @@ from privet.errors import NoGuarantee
 from privet.privacy import DIRECTIONS, PrivacyLoss
 from privet.privacy.atoms import any_failure
 
-_A_LITTLE_MORE = 1.0 + 1e-9
+_A_LITTLE_MORE = 1.0 + 1e-9  # a lower end at a larger delta is one here too: it costs tightness, never validity
 
 
 @dataclass(frozen=True)

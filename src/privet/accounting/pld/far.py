@@ -16,10 +16,10 @@ from privet.accounting.pld.interval import Interval, larger_of
 from privet.accounting.pld.tilted import FarSum, Moments
 from privet.privacy import DIRECTIONS, PoissonSampled, PrivacyLoss
 
-_STEPS = 20_000, 10**18
-_MOST_PARTS = 16
+_STEPS = 20_000, 10**18  # fewer, and more, are left to the other ways
+_MOST_PARTS = 16  # speed alone: each takes integrals of its own
 _DISTANCES = 1e-3, 5.0  # of the two worlds in one step, in standard deviations
-_ROUNDS = 8
+_ROUNDS = 8  # of the search for a tilt: a poor one makes the ends wider, not wrong
 _HARDLY = 1e-9  # a tilt that changes nothing: the sum itself
 _CLOSE = 0.05  # standard deviations between the loss that is asked about and the tilted mean
 _NORMAL = 1e-12  # relative error of the tail of the normal law

@@ -13,7 +13,7 @@ from privet.accounting.pld.plan import Parts
 from privet.accounting.pld.rounding import lower_law, upper_law
 from privet.privacy import Direction
 
-_PASSES = 7
+_PASSES = 7  # with a finer grid or a better plan each: tightness and time, the ends of every one hold
 # Passes without a lower end: then one cell holds nearly every step, and takes its balance from the jumps, of which none are
 # left. Its width follows. (With many steps the rounding of masses weighs more the finer the grid: no leap before.)
 _PATIENT = 2

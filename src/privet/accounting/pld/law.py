@@ -161,6 +161,7 @@ class ComposedLaw(ABC):
         )
 
 
+# of the guess of epsilon: where a search begins, hence speed alone
 _SHARES = (1.0, 0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.4, 0.2, 0.0)
 
 

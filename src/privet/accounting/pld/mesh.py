@@ -11,7 +11,7 @@ import numpy as np
 
 from privet._numerics import Array
 
-_MOST_NODES = 1 << 18
+_MOST_NODES = 1 << 18  # of one law: a longer one is made coarser, which costs tightness, never validity
 _FEW = 48  # below this many nodes all of them are kept
 _REFERENCE = 0.4  # density of a normal law at its centre, in units of 1/std: from here downwards cells get wider
 _WIDEST = 0.7  # a cell is at most this wide, in units of the loss over which masses and weights change by a factor e

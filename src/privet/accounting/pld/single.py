@@ -5,7 +5,7 @@ from privet.accounting.pld.plan import Parts
 from privet.privacy import DIRECTIONS, LossVariable
 from privet.privacy.atoms import sum_of_atoms
 
-_FEW = 2000
+_FEW = 2000  # outcomes that are summed one by one, exactly: beyond, the grid is quicker
 
 Pair = tuple[LossVariable, LossVariable]
 

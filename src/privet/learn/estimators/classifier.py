@@ -31,7 +31,7 @@ class LinearClassifier(ClassifierMixin):
         if self.classes is not None:
             check_labels(known_classes(self.classes), targets)
 
-    def _set(self, value: Any, plan: Any) -> None:
+    def _set(self, value: object, plan: Any) -> None:
         coef, intercept = plan.task.raw(value)
         self.coef_, self.intercept_ = np.atleast_2d(coef), np.atleast_1d(intercept)
         self.classes_ = plan.task.target.array

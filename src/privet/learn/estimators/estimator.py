@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from privet import noise
 from privet._calls import door
+from privet._numerics import Array
 from privet._registry import Registry
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.estimators.example_records import Maker
@@ -102,7 +103,7 @@ class PrivateEstimator(BaseEstimator):
         """True if targets are numbers, and not labels of classes."""
         return False
 
-    def _check_targets(self, targets: Any) -> None:
+    def _check_targets(self, targets: Array) -> None:
         """Refuse targets that no record may have, where `bad_rows` is "error"."""
 
     def _from_public_facts(self, columns: int) -> bool:

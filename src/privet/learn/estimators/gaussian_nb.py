@@ -51,7 +51,7 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
         above("var_smoothing", self.var_smoothing, 0.0)
         return ColumnMoments.planned(column_task(self.bounds, columns, unit, known_classes(self.classes)), promise)
 
-    def _set(self, value: Any, plan: Any) -> None:
+    def _set(self, value: object, plan: Any) -> None:
         counts, self.theta_, self.var_ = moments(np.asarray(value), plan.task, self.var_smoothing)
         self.class_count_ = counts
         self.class_prior_ = np.maximum(counts, 1.0) / np.maximum(counts, 1.0).sum()

@@ -62,7 +62,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
             return column_task(self.bounds, columns, unit)
         return row_task(self.row_norm, self.bounds, columns, unit, intercept=False)
 
-    def _set(self, value: Any, plan: Any) -> None:
+    def _set(self, value: object, plan: Any) -> None:
         made = _in_units(np.asarray(value), plan.task)
         self.cluster_centers_ = made if self.bounds is None else np.clip(made, *column_ends(self.bounds, made.shape[1]))
 

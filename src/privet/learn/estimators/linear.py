@@ -100,7 +100,7 @@ class LinearModel(PrivateEstimator):
             return ("the solver was given",)
         return (f"chosen because of {self._default_solver(plan.task, promise)[1]}",)
 
-    def _set(self, value: Any, plan: Any) -> None:
+    def _set(self, value: object, plan: Any) -> None:
         self.coef_, self.intercept_ = plan.task.raw(value)
 
     def _margins(self, X: object) -> Array:

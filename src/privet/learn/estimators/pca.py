@@ -58,7 +58,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
             raise InvalidParameter(f"n_components must be at most the number of columns, {columns}")
         return kept
 
-    def _set(self, value: Any, plan: Any) -> None:
+    def _set(self, value: object, plan: Any) -> None:
         task, gram = plan.task, np.asarray(value)
         columns, length = task.features, task.length
         constant = (1.0 - (task.row_norm / length) ** 2) ** 0.5

@@ -46,7 +46,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
         return ColumnMoments.planned(column_task(self.bounds, columns, unit), promise)
 
-    def _set(self, value: Any, plan: Any) -> None:
+    def _set(self, value: object, plan: Any) -> None:
         _, means, variances = moments(np.asarray(value), plan.task, 1e-4)
         self.mean_, self.var_ = means[0], variances[0]
         self.scale_ = np.sqrt(self.var_)

@@ -186,7 +186,7 @@ class PrivateSearchCV(PrivateEstimator):
     def _predicts_numbers(self) -> bool:
         return isinstance(self.estimator, PrivateEstimator) and self.estimator._predicts_numbers()
 
-    def _check_targets(self, targets: Any) -> None:
+    def _check_targets(self, targets: Array) -> None:
         if isinstance(self.estimator, PrivateEstimator):
             self.estimator._check_targets(targets)
 

@@ -175,7 +175,7 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         gram = replace(self.gram, noise=replace(self.gram.noise, scale=factor * self.gram.sigma))
         return replace(self, gram=gram, **made)
 
-    def _with_slopes(self, data: WholeRows, moments: Any, mean: Mean, source: Source) -> dict[str, Any]:
+    def _with_slopes(self, data: WholeRows, moments: Array, mean: Mean, source: Source) -> dict[str, Any]:
         task, level = self.task, round(STEPS * mean.value)
         gram = np.asarray(self.gram.release(moments[:-1, :-1], source=source).value)
         noisy = self.first.sigma * math.sqrt(task.dimension) > _FAINT * mean.records
@@ -248,7 +248,7 @@ def _without_slopes(task: Task, mean: Mean) -> dict[str, Any]:
     return {"coefficients": made, "center": made, "start": made, **unknown}
 
 
-def _products(task: Task, data: WholeRows, moments: object, level: int, noisy: bool) -> tuple[Any, Fraction]:
+def _products(task: Task, data: WholeRows, moments: Array, level: int, noisy: bool) -> tuple[Any, Fraction]:
     """The exact sum of unit row times (target - level), and how far from the level a target can be: not releasable.
 
     Where noise is large, distances beyond 1, which are rare, are clipped: that costs less than the noise for them.
@@ -258,7 +258,7 @@ def _products(task: Task, data: WholeRows, moments: object, level: int, noisy: b
     return exact_products(task, moments, level), Fraction(STEPS + abs(level), STEPS)
 
 
-def exact_products(task: Task, moments: Any, level: int) -> Any:
+def exact_products(task: Task, moments: Array, level: int) -> Any:
     """The exact sum of unit row times (target - level), in steps of 2^-42: not releasable."""
     if level == 0:
         return moments[:-1, -1]

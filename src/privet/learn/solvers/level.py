@@ -2,10 +2,11 @@
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from privet._numerics import Array
 from privet.learn.problem import Task
 from privet.learn.solvers.equations import reach
 from privet.learn.solvers.exact_totals import STEPS, Factors, WholeRows
@@ -15,7 +16,10 @@ from privet.privacy import Unit
 _COUNTED = Fraction(3, 4)  # what a record counts beside its target: one of y = 1/2 then has the least noise in its mean
 _NEAR = 0.04  # the noise of a mean (y lies in [-1, 1]) above which more is spent on it
 _AGAIN = 0.5  # the most of the rest that the mean may take from slopes
-_SLOPES = 5.0  # records for each coefficient and for the noise of a product, below which slopes do not stand out of it
+# Records for each coefficient and for the noise of a product, below which slopes are left out. Of n unit rows spread over d
+# columns a coefficient has the noise d sigma / n, and so has a prediction: from a fifth on it is as large as y usually
+# varies by (in [-1, 1]), and slopes would predict worse than the mean alone. Accuracy alone: both ways cost the same.
+_SLOPES = 5.0
 LOOSE = 0.2  # the noise of a number of records, as a share of it, above which a mean is bought with that number again
 _USUAL = 0.15  # a mean whose noise is larger than this (y lies in [-1, 1]) predicts hardly better than the middle of y
 
@@ -43,7 +47,7 @@ class Mean(NamedTuple):
         return (self.noise / task.constant) ** 2 if task.intercept else 0.0
 
 
-def bought_mean(part: Gaussian, task: Task, moments: Any, source: Source) -> Mean:
+def bought_mean(part: Gaussian, task: Task, moments: Array, source: Source) -> Mean:
     """The mean from a noisy sum of targets and a noisy number of records, read off the exact Gram of rows and targets."""
     constant = whole_constant(task)
     total, many = int(moments[-2, -1]) // constant, int(moments[-2, -2]) // constant**2  # without a rest

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from privet.tables.scan import Scan
 from privet.tables.tally import Tally
 from privet.tables.texts import NO, YES
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
 SETTINGS = ("memory_limit", "threads", "temp_directory", "max_temp_directory_size")
 _FOR_ROWS = "512MB"  # of memory, where rows are streamed and may have to be sorted by person
 _PERSON = "person"  # what the persons of a data frame are called there; its columns are c0, c1, ...
@@ -53,7 +56,7 @@ def check(plan: Bounded | Scan | Coded, sources: Sources) -> None:
 
 
 @one_failure
-def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: object) -> Aggregates:
     """The exact sums of every group, bounded for every person: not releasable.
 
     `settings` are those of DuckDB that change no answer: `memory_limit="2GB"`, `threads=2`, `temp_directory=` (where it
@@ -89,7 +92,7 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
 
 
 @one_failure_on_the_way
-def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]:
+def exact_rows(scan: Scan, sources: Sources, **settings: object) -> Iterator[Array]:
     """The rows of a scan in blocks, once, in little memory: not releasable."""
     with _connected({"memory_limit": _FOR_ROWS, **settings}) as connection, _copies(settings) as folder:
         readings = _readings(connection, scan, sources)
@@ -103,7 +106,7 @@ def exact_rows(scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]
 
 
 @one_failure
-def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any) -> list[Array]:
+def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: object) -> list[Array]:
     """The tables of counts of several cliques of codes, in one pass over rows of which none are kept: not releasable."""
     asked = sorted({place for clique in cliques for place in clique})
     places = {place: i for i, place in enumerate(asked)}
@@ -115,7 +118,7 @@ def exact_marginals(coded: Coded, cliques: Cliques, sources: Sources, salts: Sal
 
 
 @one_failure
-def exact_codes(coded: Coded, sources: Sources, salts: Salts, **settings: Any) -> Array:
+def exact_codes(coded: Coded, sources: Sources, salts: Salts, **settings: object) -> Array:
     """The codes of every row that counts, in no order: not releasable, and for data that fit into memory."""
     width = len(coded.coding.names)
     held = [np.zeros((0, width), dtype=np.int64)]
@@ -147,7 +150,7 @@ def _code_blocks(
 class _Watched:
     """Calls of an engine that are parts of one answer: interrupts reach it, and how far it has come is told."""
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: "DuckDBPyConnection") -> None:
         self._connection, self._work = connection, track("table", 100)
 
     def __call__(self, ask: Any) -> Any:
@@ -257,7 +260,7 @@ def _opened(settings: Mapping[str, Any]) -> Any:
     return connection
 
 
-def _count(connection: Any) -> None:
+def _count(connection: "DuckDBPyConnection") -> None:
     """Let DuckDB count how far a query has come, where it can: in a notebook without widgets it refuses to."""
     import duckdb
 
@@ -283,14 +286,14 @@ def _removed(process: int, folder: str) -> None:
 # --- what stands behind a name -----------------------------------------------------------------------------------------
 
 
-def _readings(connection: Any, plan: Bounded | Scan | Coded, sources: Sources) -> dict[str, Reading]:
+def _readings(connection: "DuckDBPyConnection", plan: Bounded | Scan | Coded, sources: Sources) -> dict[str, Reading]:
     return {
         source.name: _reading(connection, f"privet_{place}", source, sources[source.name])
         for place, source in enumerate(plan.rows.sources)
     }
 
 
-def _reading(connection: Any, name: str, source: Source, data: Any) -> Reading:
+def _reading(connection: "DuckDBPyConnection", name: str, source: Source, data: Any) -> Reading:
     """The text after FROM for this table, and how its columns are held: from its schema alone."""
     if isinstance(data, str | Path):
         reading = file_reading(connection, name, source, data)
@@ -323,7 +326,9 @@ def _frame_reading(name: str, source: Source, data: Any) -> Reading:
     return Reading(name, kinds, person, {each: f"c{place}" for place, each in enumerate(held)})
 
 
-def _provide(connection: Any, reading: Reading, source: Source, data: Any, used: set[str], folder: str) -> None:
+def _provide(
+    connection: "DuckDBPyConnection", reading: Reading, source: Source, data: Any, used: set[str], folder: str
+) -> None:
     """Make the columns that the query reads known to the connection under the name in the reading. The folder is for copies
     of rows, and is removed."""
     name, about = reading.sql, source.about
@@ -349,7 +354,9 @@ def _provide(connection: Any, reading: Reading, source: Source, data: Any, used:
     connection.unregister(stream)
 
 
-def _provide_frame(connection: Any, reading: Reading, source: Source, data: Any, used: set[str]) -> None:
+def _provide_frame(
+    connection: "DuckDBPyConnection", reading: Reading, source: Source, data: Any, used: set[str]
+) -> None:
     wanted: dict[str, Column | None] = {each: source.columns[each] for each in source.columns if each in used}
     columns = {reading.called(each): column for each, column in raw_columns(data, wanted).items()}
     if isinstance(source.about, Person):
@@ -427,33 +434,33 @@ class DuckDBEngine(Engine):
     name = "DuckDB"
     reads = "a file (Parquet or CSV), a data frame, an Arrow table, a mapping of arrays, a relation of DuckDB"
 
-    def takes(self, data: Any) -> bool:
+    def takes(self, data: object) -> bool:
         return isinstance(data, str | Path) or is_relation(data) or is_frame(data)
 
     def check(self, plan: Bounded | Scan | Coded, sources: Sources) -> None:
         check(plan, sources)
 
-    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: Any) -> Aggregates:
+    def exact_aggregates(self, plan: Bounded, sources: Sources, salts: Salts, **settings: object) -> Aggregates:
         return exact_aggregates(plan, sources, salts, **settings)
 
-    def exact_rows(self, scan: Scan, sources: Sources, **settings: Any) -> Iterator[Array]:
+    def exact_rows(self, scan: Scan, sources: Sources, **settings: object) -> Iterator[Array]:
         return exact_rows(scan, sources, **settings)
 
     def exact_marginals(
-        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: Any
+        self, coded: Coded, cliques: Cliques, sources: Sources, salts: Salts, **settings: object
     ) -> list[Array]:
         return exact_marginals(coded, cliques, sources, salts, **settings)
 
-    def exact_codes(self, coded: Coded, sources: Sources, salts: Salts, **settings: Any) -> Array:
+    def exact_codes(self, coded: Coded, sources: Sources, salts: Salts, **settings: object) -> Array:
         return exact_codes(coded, sources, salts, **settings)
 
-    def same_rows(self, one: Any, two: Any) -> bool:
+    def same_rows(self, one: object, two: object) -> bool:
         return same_data(one, two)
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:
         check_settings(settings)
 
-    def kinds(self, data: Any, *, look: bool) -> Mapping[str, str]:
+    def kinds(self, data: object, *, look: bool) -> Mapping[str, str]:
         names = {"int": "int", "float": "float", "decimal": "float", "bool": "bool", "date": "date", "time": "date"}
         made = {name: names.get(kind, "text") for name, kind in kinds(data).items()}
         return made | exact_kinds(data, [name for name, kind in made.items() if kind == "text"]) if look else made

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import lru_cache
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from privet.errors import InvalidData
 from privet.tables.dialect import DuckDB, Raw
@@ -19,6 +19,9 @@ from privet.tables.engines.csv_lines import LONGEST, Lines, Piece
 from privet.tables.person import Person
 from privet.tables.plan import Source
 from privet.tables.reading import Reading
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 _LONGEST_HEADER = 2**20
 _LONGEST_TOLD = 200  # letters of the names of columns in a sentence
@@ -56,7 +59,7 @@ def raw_kind(type_: str) -> Raw:
     return plain.get(type_, "other")
 
 
-def file_reading(connection: Any, name: str, source: Source, path: str | Path) -> Reading:
+def file_reading(connection: "DuckDBPyConnection", name: str, source: Source, path: str | Path) -> Reading:
     """The text after FROM for a file, or for all files that a pattern names: rows of CSV files are to be provided under
     the given name."""
     files = files_of(path)
@@ -82,7 +85,7 @@ def file_reading(connection: Any, name: str, source: Source, path: str | Path) -
     return Reading(f"read_parquet({listed})", kinds)
 
 
-def _refuse_gaps(connection: Any, source: Source, files: list[str]) -> None:
+def _refuse_gaps(connection: "DuckDBPyConnection", source: Source, files: list[str]) -> None:
     """Refuse a file without a column that others have: its rows would count as missing, or as nobody's, in silence."""
     wanted = [*source.columns, *([source.about.column] if isinstance(source.about, Person) else [])]
     listed = ", ".join(map(_named, files))

@@ -22,7 +22,7 @@ from privet.workloads.prefix import Prefix
 from privet.workloads.ranges import Ranges
 from privet.workloads.workload import DENSE, Workload
 
-MOST_QUERIES = 100_000
+MOST_QUERIES = 100_000  # each round looks at all of them: beyond, it would take minutes, and is refused
 _ZERO_ONE = (AllRanges, Marginals, Points, Prefix, Ranges)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Unpack, final
 from privet._calls import door
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
+from privet.mechanisms import Source
 from privet.privacy import Promise, Unit
 from privet.workloads.streams.binary_tree_count import BinaryTreeCount
 from privet.workloads.streams.count_stream import CountStream
@@ -62,6 +63,6 @@ class ContinualCount:
         """The tables of all candidates, the best first."""
         return "\n\n".join(each.explain(confidence) for each in self.candidates(**promise))
 
-    def start(self, *, source: Any = None, **promise: Unpack[Promise]) -> CountStream:
+    def start(self, *, source: Source = None, **promise: Unpack[Promise]) -> CountStream:
         """A stream of the best counter, paid by the ledger in force."""
         return self.for_budget(**promise).start(source=source)

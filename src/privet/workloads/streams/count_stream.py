@@ -6,6 +6,7 @@ from typing import Any, NoReturn, final
 
 from privet._validate import count
 from privet.errors import InvalidParameter
+from privet.mechanisms import Source
 from privet.mechanisms.above_threshold import InsecureNumber
 from privet.mechanisms.families.columns import as_element
 from privet.workloads.estimate import Estimate
@@ -28,7 +29,7 @@ class CountStream:
 
     __slots__ = ("_broken", "_lock", "_mechanism", "_process", "_source", "_state", "_step", "_sum")
 
-    def __init__(self, mechanism: Any, source: Any = None) -> None:
+    def __init__(self, mechanism: Any, source: Source = None) -> None:
         if not callable(getattr(mechanism, "_counting", None)):
             raise InvalidParameter("a stream is opened by its mechanism: ContinualCount.for_budget(...).start()")
         self._mechanism, self._source, self._lock = mechanism, source, threading.Lock()
