@@ -1,10 +1,8 @@
 """The SQL of a bounded plan, for any dialect: read, filter, add up by person and group, bound, add up by group."""
 
-from collections import deque
 from collections.abc import Mapping
 from itertools import count as counter
 from typing import Any, NamedTuple
-from weakref import ref
 
 from privet.errors import InvalidData
 from privet.tables.bounded import Bounded, Salts, join_ticks
@@ -19,31 +17,6 @@ from privet.tables.reading import Reader, Reading, no_column
 from privet.tables.scan import Scan
 from privet.tables.sums import Sums, Total
 from privet.tables.values import Values, is_text
-
-_PASSED: deque[tuple[Any, type[Dialect], dict[str, Reading]]] = deque(maxlen=8)  # plans of a release; speed alone
-
-
-def check_schema(plan: Bounded | Scan | Coded, dialect: Dialect, readings: Mapping[str, Reading]) -> None:
-    """A refusal of what the schema of the data does not fit: the plan is written as SQL, and what cannot be is refused.
-
-    The schema is that of now. A release checks before it is paid and again when it is drawn: a plan that has just passed is
-    not written a second time, as long as the schema is the same.
-
-    >>> from privet.tables.columns import Int
-    >>> from privet.tables.dialect import DuckDB
-    >>> from privet.tables.expressions import Compare, Ref
-    >>> from privet.tables.keys import KeySet
-    >>> from privet.tables.person import Rows
-    >>> rows = Where(Source("t", (("a", Int(0, 9)),), Rows()), Compare(Ref("a"), "<", 3))
-    >>> check_schema(Bounded(rows, (), KeySet((), ((),))), DuckDB(), {"t": Reading("t", {})})
-    Traceback (most recent call last):
-    privet.errors.InvalidData: the table 't' has no column 'a'
-    """
-    held = (type(dialect), dict(readings))
-    if any(known() is plan and (kind, schema) == held for known, kind, schema in tuple(_PASSED)):
-        return
-    Emitter(dialect, readings).text_of(plan, (0, 0, 0, 0, 0))
-    _PASSED.append((ref(plan), *held))
 
 
 class _Relation(NamedTuple):

@@ -18,7 +18,7 @@ from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, arranged
 from privet.tables.coded import Cliques, Coded
 from privet.tables.columns import Column, Text
 from privet.tables.dialect import DuckDB, Raw
-from privet.tables.emit import Emitter, check_schema
+from privet.tables.emit import Emitter
 from privet.tables.engines.arrow_doubles import exact_doubles, exact_numbers
 from privet.tables.engines.duckdb_files import are_texts, csv_rows, file_reading, files_of, raw_kind
 from privet.tables.engines.duckdb_relations import is_relation, relation_reading
@@ -31,6 +31,7 @@ from privet.tables.person import Person, Rows
 from privet.tables.plan import MOST_ROWS, Source
 from privet.tables.reading import Reading, no_column
 from privet.tables.scan import Scan
+from privet.tables.schema_check import check_schema
 from privet.tables.tally import Tally
 from privet.tables.texts import NO, YES
 

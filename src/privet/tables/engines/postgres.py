@@ -15,7 +15,7 @@ from privet.errors import InvalidData, InvalidParameter, MissingExtra
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.coded import Cliques, Coded
 from privet.tables.dialect import PostgreSQL, Raw
-from privet.tables.emit import Emitter, check_schema
+from privet.tables.emit import Emitter
 from privet.tables.engines.engine import Engine, answer, register
 from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
 from privet.tables.grouped import batches, grouped, placed
@@ -23,6 +23,7 @@ from privet.tables.person import Rows
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
 from privet.tables.scan import Scan
+from privet.tables.schema_check import check_schema
 
 _BEGIN = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",

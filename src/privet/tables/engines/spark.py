@@ -11,13 +11,14 @@ from privet.errors import InvalidData
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.coded import Cliques, Coded
 from privet.tables.dialect import Raw, Spark
-from privet.tables.emit import Emitter, check_schema
+from privet.tables.emit import Emitter
 from privet.tables.engines.engine import answer
 from privet.tables.engines.failing import cancellable, one_failure
 from privet.tables.grouped import batches, grouped, placed
 from privet.tables.plan import Source
 from privet.tables.reading import Reading, no_column
 from privet.tables.scan import Scan
+from privet.tables.schema_check import check_schema
 
 _SETTINGS = {
     "spark.sql.ansi.enabled": "true",

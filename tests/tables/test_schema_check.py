@@ -1,10 +1,10 @@
-"""The SQL of a plan: what the schema does not fit is refused, and the checks of one release write it once."""
+"""What the schema does not fit is refused, and the checks of one release write its SQL once."""
 
 import pytest
 
 import privet as pv
 from privet.errors import InvalidData
-from privet.tables import Bounded, Compare, Int, KeySet, Ref, Rows, Source, Where, emit
+from privet.tables import Bounded, Compare, Int, KeySet, Ref, Rows, Source, Where, emit, schema_check
 from privet.tables.dialect import DuckDB, PostgreSQL
 from privet.tables.reading import Reading
 
@@ -21,24 +21,24 @@ def written(monkeypatch):
     monkeypatch.setattr(
         emit.Emitter, "text_of", lambda self, plan, salts: (seen.append(plan), write(self, plan, salts))
     )
-    emit._PASSED.clear()
+    schema_check._PASSED.clear()
     return seen
 
 
 def test_a_plan_that_has_passed_is_not_written_again(written):
     plan, other = plan_of(), plan_of(4)
     for each in (plan, other, plan, other):
-        emit.check_schema(each, DuckDB(), {"t": Reading("t", {"a": "int"})})
+        schema_check.check_schema(each, DuckDB(), {"t": Reading("t", {"a": "int"})})
     assert written == [plan, other]
 
 
 def test_another_schema_and_another_dialect_are_looked_at(written):
     plan = plan_of()
-    emit.check_schema(plan, DuckDB(), {"t": Reading("t", {"a": "int"})})
-    emit.check_schema(plan, DuckDB(), {"t": Reading("t", {"a": "text"})})
-    emit.check_schema(plan, PostgreSQL(), {"t": Reading("t", {"a": "int"})})
+    schema_check.check_schema(plan, DuckDB(), {"t": Reading("t", {"a": "int"})})
+    schema_check.check_schema(plan, DuckDB(), {"t": Reading("t", {"a": "text"})})
+    schema_check.check_schema(plan, PostgreSQL(), {"t": Reading("t", {"a": "int"})})
     with pytest.raises(InvalidData, match="no column 'a'"):
-        emit.check_schema(plan, DuckDB(), {"t": Reading("t", {"b": "int"})})
+        schema_check.check_schema(plan, DuckDB(), {"t": Reading("t", {"b": "int"})})
     assert len(written) == 4
 
 
@@ -46,14 +46,14 @@ def test_what_was_refused_is_refused_again(written):
     plan = plan_of()
     for _ in range(2):
         with pytest.raises(InvalidData, match="no column 'a'"):
-            emit.check_schema(plan, DuckDB(), {"t": Reading("t", {})})
+            schema_check.check_schema(plan, DuckDB(), {"t": Reading("t", {})})
     assert len(written) == 2
 
 
 def test_a_plan_that_is_equal_and_not_the_same_is_looked_at(written):
     """1 == True in Python, and not in a table."""
     for _ in range(2):
-        emit.check_schema(plan_of(), DuckDB(), {"t": Reading("t", {"a": "int"})})
+        schema_check.check_schema(plan_of(), DuckDB(), {"t": Reading("t", {"a": "int"})})
     assert len(written) == 2
 
 
