@@ -272,7 +272,7 @@ class _Answers:
         return Answer(listed, self.values, self.lower, self.upper, _CONFIDENCE, self.notes, self._labels())
 
     def _labels(self) -> dict[str, Array]:
-        """What people read in the place of the numbers of bins."""
+        """Texts in the place of the numbers of bins, as people read them."""
         made = {}
         for i, name in enumerate(self.query.plan.names):
             texts = bin_labels(self.query.plan.rows, name)
