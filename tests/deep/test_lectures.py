@@ -78,7 +78,7 @@ def test_2c_is_the_figure_of_replacing_a_record_and_c_that_of_adding_one():
     other = plan_of(sampling=FixedOrder(batch=3, n=3), steps=1, noise_multiplier=2.0, unit=Unit("replace"))
     assert one.price().upper == pytest.approx(1.99309, abs=1e-4)
     assert other.price().upper == pytest.approx(4.37718, abs=1e-4)
-    assert one.step_noise().scale == other.step_noise().scale  # the noise is zC; the price carries the relation
+    assert one.step_noise(9).sigma == other.step_noise(9).sigma  # the noise is zC; the price carries the relation
 
 
 def test_the_noise_of_the_lecture_is_priced_too_high():

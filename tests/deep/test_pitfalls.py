@@ -61,10 +61,10 @@ def test_1_the_divisor_is_a_public_constant(monkeypatch, by_realised_size):
 def test_2_noise_follows_the_clip():
     for clip in (0.5, 1.0, 8.0):
         plan = plan_of(clip_norm=clip, noise_multiplier=3.0)
-        assert plan.step_noise().scale == pytest.approx(3.0 * clip, rel=1e-5)
-        assert plan.step_noise().scale >= 3.0 * clip
+        assert plan.step_noise(4).sigma == pytest.approx(3.0 * clip, rel=1e-5)
+        assert plan.step_noise(4).sigma >= 3.0 * clip
         assert plan.engine(linear(), squared).bound == plan.clip.bound == clip
-        assert plan.step_noise().loss.noise_multiplier == 3.0
+        assert plan.step_noise(4).loss.noise_multiplier == 3.0
 
 
 def test_2_a_missing_clip_is_refuted():
@@ -83,7 +83,7 @@ def test_2_half_the_noise_is_noticed(monkeypatch):
     sound = example()
     testing.check_parts_are_the_price(sound)
     plain = Plan.step_noise
-    monkeypatch.setattr(Plan, "step_noise", lambda self: plain(_with(self, self.noise_multiplier / 2)))
+    monkeypatch.setattr(Plan, "step_noise", lambda self, size: plain(_with(self, self.noise_multiplier / 2), size))
     with pytest.raises(AssertionError, match="not charged"):
         testing.check_parts_are_the_price(example())
 
@@ -118,7 +118,7 @@ def test_4_plans_hold_public_numbers_only():
 
 def test_5_the_relation_is_said_everywhere():
     plan = plan_of(unit=Unit("replace"))
-    assert plan.loss.unit == plan.step_noise().loss.unit == Unit("replace")
+    assert plan.loss.unit == plan.step_noise(4).loss.unit == Unit("replace")
     assert "replacing one record" in plan.explain()
     assert "replacing one record" in str(trainer_of(plan).fit(data()))
 
@@ -127,7 +127,7 @@ def test_7_noise_a_piece_is_noticed(monkeypatch):
     """A twin that adds noise to each piece releases more than it pays for."""
 
     def twice(self, index, state, prepared, source):
-        added = self.plan.step_noise()
+        added = self.plan.step_noise(2)
         for _ in range(self.plan.rounds[index]):
             with self._priced(lambda parts: self.plan.sampling.folded(parts, self.plan.unit)):
                 for _ in range(2):
@@ -200,7 +200,7 @@ def test_an_average_of_gradients_before_the_noise_is_no_option():
     start = Start(model, Watching(model.parameters(), lr=0.1, momentum=0.9), squared)
     training = Training(plan=plan_of(steps=1), start=start, divisor=4.0)
     released = []
-    plain = type(training.plan.step_noise()).release
+    plain = type(training.plan.step_noise(4)).release
 
     def release(self, value, *, source=None):
         made = plain(self, value, source=source)
@@ -208,7 +208,7 @@ def test_an_average_of_gradients_before_the_noise_is_no_option():
         return made
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(training.plan.step_noise()), "release", release)
+        patch.setattr(type(training.plan.step_noise(4)), "release", release)
         training.release(Records(data()), source=noise.Seeded(1))
     got = np.concatenate([each.numpy().reshape(-1) for each in reversed(seen[0])])
     assert np.allclose(got, released[0] / 4.0, atol=1e-6)  # in the order of names: bias, weight

@@ -8,9 +8,10 @@ import pytest
 pytest.importorskip("torch")
 
 from privet import accounting
-from privet.deep import Automatic, FixedOrder, FixedSize, Flat, Plan, Poisson
+from privet.deep import Automatic, FixedOrder, FixedSize, Flat, Plan, Poisson, StepNoise
 from privet.errors import InvalidParameter, MixedUnits, NoGuarantee, PrivetError
 from privet.privacy import Composed, GaussianLoss, PoissonSampled, Repeated, Unit
+from tests.deep.models import linear, plan_of, squared
 
 MNIST = {"sampling": Poisson(q=256 / 60_000), "steps": 14_062, "delta": 1e-5, "expected_batch": 256}
 
@@ -149,3 +150,30 @@ def test_the_four_analyses_stand_beside_ours():
     ):
         assert told in words
     assert plan.describe() == "noise 4, delta 1e-05, 10,000 steps of Poisson"
+
+
+def test_the_noise_of_a_plan_is_on_a_grid_that_is_charged():
+    plan = plan_of(noise_multiplier=2.0, clip_norm=0.5)
+    step = plan.step_noise(100)
+    assert isinstance(step, StepNoise)
+    assert (step.clip, step.noise_multiplier, step.dimension, step.strict) == (0.5, 2.0, 100, False)
+    assert step.sensitivity.value > step.clip  # sqrt(100) steps of the grid
+    assert step.sigma > 2.0 * 0.5
+    group = plan_of(unit=Unit(group_size=3))
+    assert group.step_noise(4).unit == Unit()  # what a group makes of it is in the price
+
+
+def test_a_strict_plan_adds_up_whole_steps_and_says_so():
+    plain, strict = plan_of(), plan_of(strict=True)
+    assert Plan.from_json(strict.to_json()) == strict != plain
+    assert "strict" not in plain.to_dict()
+    assert "float32" in plain.explain()
+    assert "exact" in strict.explain()
+    assert "float32" not in strict.explain()
+    assert strict.step_noise(3).strict
+    engine = strict.engine(linear(), squared)
+    assert engine.grid == strict.step_noise(4).grid.width
+    with pytest.raises(InvalidParameter, match="only the engine 'microbatch'"):
+        strict.engine(linear(), squared, way="vmapped")
+    with pytest.raises(InvalidParameter, match="strict"):
+        plan_of(strict=1)

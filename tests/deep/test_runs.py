@@ -16,11 +16,12 @@ pytest.importorskip("torch")
 import torch
 
 import privet as pv
-from privet.deep import Trainer, Training
+from privet.deep import Poisson, Trainer, Training
 from privet.deep.checkpoint import Checkpoint
 from privet.deep.records import Records
 from privet.deep.start import Start
 from privet.errors import InvalidParameter, KeyConflict, SerialisationError
+from privet.noise import KeyedStream
 from tests.deep.models import data, linear, plan_of, squared, trainer_of
 
 
@@ -159,6 +160,37 @@ def test_fresh_noise_after_a_restore(tmp_path):
     once, twice = (training.block(1, file.load()[1]).release(Records(data())).value for _ in range(2))
     assert once["step"] == twice["step"] == 40
     assert not np.array_equal(once["weights"]["weight"], twice["weights"]["weight"])
+
+
+def test_a_block_that_is_run_again_has_another_key(tmp_path, monkeypatch):
+    """Coins of a resumed run are fresh too; no key is part of a state, a checkpoint or what is shown."""
+    keys, drawn = [], []
+    fresh, plain = KeyedStream.fresh_key, Poisson.drawn
+    monkeypatch.setattr(
+        KeyedStream, "fresh_key", staticmethod(lambda source=None: keys.append(fresh(source)) or keys[-1])
+    )
+
+    def watched(self, size, stream, step):
+        made = plain(self, size, stream, step)
+        drawn.append((step, *made[0].tolist()))
+        return made
+
+    monkeypatch.setattr(Poisson, "drawn", watched)
+    model = linear()
+    start = Start(model, torch.optim.SGD(model.parameters(), lr=0.1), squared)
+    training = Training(plan=plan_of(), start=start, divisor=4.0)
+    path = tmp_path / "run.pt"
+    file = Checkpoint(path, {})
+    state = training.block(0, training._first()).release(Records(data())).value
+    file.save(1, state)
+    for _ in range(2):
+        training.block(1, file.load()[1]).release(Records(data()))
+    assert len(set(keys)) == len(keys) == 3  # one a block, none of them twice
+    once, twice = drawn[20:40], drawn[40:60]
+    assert [each[0] for each in once] == [each[0] for each in twice] == list(range(20, 40))
+    assert once != twice
+    kept = path.read_bytes() + repr(state).encode() + repr(training.to_dict()).encode()
+    assert not any(key in kept or key.hex().encode() in kept for key in keys)
 
 
 def test_copies_of_a_trainer_share_no_budget():

@@ -28,6 +28,21 @@ def named(sampling: object) -> str:
     return type(sampling).__name__
 
 
+def by_source(sampling: Sampling, size: int, times: int) -> list:
+    """Rounds drawn from a source, as anybody draws."""
+    source = noise.Seeded(1)
+    return [sampling.draw(size, source=source) for _ in range(times)]
+
+
+def by_key(sampling: Sampling, size: int, times: int) -> list:
+    """Rounds drawn under one key, step after step, as a training draws."""
+    stream = noise.KeyedStream(bytes(range(32)))
+    return [sampling.drawn(size, stream, step) for step in range(times)]
+
+
+both = pytest.mark.parametrize("rounds", [by_source, by_key])
+
+
 def priced(sampling: Sampling, noise_multiplier: float, steps: int, unit: Unit) -> float:
     rounds = steps // sampling.round_steps
     return epsilon(Repeated(sampling.round_price(noise_multiplier, unit), rounds), delta=1e-5).upper
@@ -105,9 +120,9 @@ def test_what_is_no_sampler_is_refused():
         FixedSize(m=4, n=3)
 
 
-def test_poisson_draws_each_record_by_a_coin_of_its_own():
-    source = noise.Seeded(1)
-    drawn = [Poisson(q=0.3).draw(8, source=source)[0] for _ in range(4000)]
+@both
+def test_poisson_draws_each_record_by_a_coin_of_its_own(rounds):
+    drawn = [each for (each,) in rounds(Poisson(q=0.3), 8, 4000)]
     taken = np.zeros((4000, 8))
     for row, ids in zip(taken, drawn, strict=True):
         row[ids] = 1.0
@@ -116,9 +131,9 @@ def test_poisson_draws_each_record_by_a_coin_of_its_own():
     assert min(map(len, drawn)) == 0  # an empty step is a step
 
 
-def test_no_truncated_batch_is_larger_than_its_cap():
-    sampling = TruncatedPoisson(q=0.5, batch=3, n=8)
-    drawn = [sampling.draw(8, source=noise.Seeded(seed))[0] for seed in range(300)]
+@both
+def test_no_truncated_batch_is_larger_than_its_cap(rounds):
+    drawn = [each for (each,) in rounds(TruncatedPoisson(q=0.5, batch=3, n=8), 8, 300)]
     sizes = {len(each) for each in drawn}
     assert max(sizes) == 3
     assert all(len(set(each.tolist())) == len(each) for each in drawn)
@@ -126,16 +141,37 @@ def test_no_truncated_batch_is_larger_than_its_cap():
     assert kept.min() > 0.6 * kept.mean()  # the subset that is kept prefers nobody
 
 
-def test_a_fixed_size_is_fixed_and_fresh():
-    drawn = [FixedSize(m=3, n=6).draw(6, source=noise.Seeded(seed))[0].tolist() for seed in range(50)]
+@both
+def test_a_fixed_size_is_fixed_and_fresh(rounds):
+    drawn = [each.tolist() for (each,) in rounds(FixedSize(m=3, n=6), 6, 50)]
     assert {len(set(each)) for each in drawn} == {3}
     assert len({tuple(each) for each in drawn}) > 10
 
 
-def test_balls_fall_into_one_step_of_every_epoch_each_by_itself():
-    epoch = BallsInBins(steps=4).draw(1000, source=noise.Seeded(3))
+@both
+def test_balls_fall_into_one_step_of_every_epoch_each_by_itself(rounds):
+    epoch, other = rounds(BallsInBins(steps=4), 1000, 2)
     assert sorted(np.concatenate(epoch).tolist()) == list(range(1000))
     assert len({len(each) for each in epoch}) > 1  # no equal split, which would not be independent
+    assert epoch[0].tolist() != other[0].tolist()
+
+
+@pytest.mark.parametrize("sampling", ALL, ids=named)
+def test_whoever_has_the_key_draws_the_same_records(sampling):
+    one, two = (noise.KeyedStream(bytes(32)) for _ in range(2))
+    for step in (0, 7, 2**40):
+        first, second = sampling.drawn(3, one, step), sampling.drawn(3, two, step)
+        assert [each.tolist() for each in first] == [each.tolist() for each in second]
+
+
+def test_a_part_of_the_records_is_drawn_without_the_others():
+    """What a rank needs: the coins of its own records, whatever the others are."""
+    stream = noise.KeyedStream(bytes(32))
+    (drawn,) = Poisson(q=0.4).drawn(100, stream, 5)
+    (fewer,) = Poisson(q=0.4).drawn(60, stream, 5)
+    assert fewer.tolist() == [each for each in drawn.tolist() if each < 60]
+    part = 30 + np.flatnonzero(stream.coins(5, 20, q=0.4, first=30))
+    assert part.tolist() == [each for each in drawn.tolist() if 30 <= each < 50]
 
 
 def test_a_fixed_order_keeps_the_place_of_every_record():

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from scipy import stats  # noqa: E402
 
-from privet import noise, testing  # noqa: E402
+from privet import audit, noise, testing  # noqa: E402
 from privet.deep import StepNoise  # noqa: E402
 from privet.errors import InvalidData, InvalidParameter  # noqa: E402
 from privet.privacy import GaussianLoss, Unit  # noqa: E402
@@ -162,3 +162,40 @@ def test_what_is_drawn_is_on_the_grid():
 @pytest.mark.parametrize("example", list(StepNoise.examples()), ids=str)
 def test_examples_are_neighbours(example):
     testing.check_survives_audit(example)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_quick_way_has_the_sums_of_the_long_one(dtype, monkeypatch):
+    """Bits of doubles against whole numbers: equal digit by digit, on both sides of what the quick way takes."""
+    rng = np.random.default_rng(11)
+    step = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=3 * 2**14 + 5)  # several pieces, the last one short
+    numbers = (rng.normal(size=step.dimension) * 10.0 ** rng.integers(-12, 5, size=step.dimension)).astype(dtype)
+    numbers[:4] = [0.5 * step.grid.width, 1.5 * step.grid.width, -0.5 * step.grid.width, 0.0]
+    numbers[2**14 + 1] = np.nan  # the second piece goes the long way
+    ways = []
+    plain = StepNoise._added_quickly
+    monkeypatch.setattr(StepNoise, "_added_quickly", lambda self, *given: ways.append(plain(self, *given)) or ways[-1])
+    quick = step.release(numbers, source=noise.Seeded(5)).value
+    assert ways == [True, False, True, True]
+    monkeypatch.setattr(StepNoise, "_added_quickly", lambda self, *given: False)
+    assert (quick == step.release(numbers, source=noise.Seeded(5)).value).all()
+
+
+@pytest.mark.parametrize("far", [2.0**49, 2.0**50, 2.0**51, 2.0**60])
+def test_large_sums_and_large_noise_are_added_exactly(far):
+    step = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=4)
+    zero = step.release(np.zeros(4), source=noise.Seeded(2)).value / step.grid.width
+    moved = step.release(np.full(4, far * step.grid.width), source=noise.Seeded(2)).value / step.grid.width
+    assert [int(a) for a in moved] == [int(float(int(far) + int(b))) for b in zero]
+
+
+def test_replays_hold_sums_against_the_reach():
+    """A sum that moves by the clip is sound; one that moves by a hundredth more is found, rounding or not."""
+    step = StepNoise(clip=0.5, noise_multiplier=1.0, dimension=6)
+    assert step.sensitivity.norm == "l2"
+    assert Fraction(0.5) < step.sensitivity.value < Fraction(0.5) * (1 + Fraction(1, 10**6))
+    for moved, refuted in ((0.5, False), (0.505, True)):
+        found = audit.replay(step.release, np.zeros(6), np.array([moved, 0, 0, 0, 0, 0.0]))
+        assert found.refuted == refuted
+    both = StepNoise(clip=0.5, noise_multiplier=1.0, dimension=6, unit=Unit("replace"))
+    assert both.sensitivity.value == 2 * step.sensitivity.value

@@ -17,6 +17,7 @@ from privet.deep import (
     FixedOrder,
     FixedSize,
     Poisson,
+    StepNoise,
     Trainer,
     TruncatedPoisson,
 )
@@ -274,3 +275,21 @@ def test_a_noisy_count_stands_in_for_a_batch_that_is_not_given():
     made = trainer_of(plan).fit(data())
     assert made.release.loss == plan.loss
     assert np.isfinite(weights(made)).all()
+
+
+def test_a_strict_training_releases_exact_sums(monkeypatch):
+    """What reaches the noise are whole steps: the same for every size of a piece, and each record within the clip."""
+    plan = plan_of(steps=1, sampling=Poisson(q=1.0), clip_norm=0.5, strict=True)
+    seen = []
+    plain = StepNoise.release
+    monkeypatch.setattr(
+        StepNoise, "release", lambda self, value, source=None: seen.append(value) or plain(self, value, source=source)
+    )
+    for piece in (1, 7, 64):
+        trainer_of(plan, physical_batch=piece).fit(data(9))
+    assert all(each.dtype == np.int64 and (each == seen[0]).all() for each in seen)
+    rows, targets = data(9)
+    trainer_of(plan).fit((1e6 * rows[:1], targets[:1]))  # a gradient far beyond the clip
+    own = seen[-1].astype(object)
+    step = plan.step_noise(4)
+    assert float(step._reach) ** 2 * (1.0 - 1e-6) < sum(own * own) <= step._reach**2

@@ -38,16 +38,24 @@ plant(
 plant(
     "the noise is that of half the multiplier",
     "deep:Plan.step_noise",
-    "scale=self.noise_multiplier * self.clip.bound",
-    "scale=self.noise_multiplier * self.clip.bound / 2.0",
+    "noise_multiplier=self.noise_multiplier",
+    "noise_multiplier=self.noise_multiplier / 2.0",
     PITFALLS,
 )
 plant(
     "2C for C: the noise declares the replace figure under add/remove",
     "deep:Plan.step_noise",
-    "reach(unit) * Fraction(self.clip.bound)",
-    "2 * Fraction(self.clip.bound)",
+    "unit=Unit(self.unit.relation)",
+    'unit=Unit("replace")',
     PITFALLS,
+)
+plant(
+    "a strict plan adds up in floats",
+    "deep:Plan.engine",
+    "if self.strict:",
+    "if False:",
+    PLAN,
+    TRAINER,
 )
 plant(
     "C for 2C: a replaced record is priced as a removed one",
@@ -80,8 +88,29 @@ plant(
     PITFALLS,
 )
 plant(
+    "everybody takes part in a sampled step of a key",
+    "deep:Poisson.drawn",
+    "stream.coins(step, size, q=self.q)",
+    "stream.coins(step, size, q=1.0)",
+    SAMPLING,
+)
+plant(
+    "every step of a key has the same records",
+    "deep:Poisson.drawn",
+    "stream.coins(step, size, q=self.q)",
+    "stream.coins(0, size, q=self.q)",
+    SAMPLING,
+)
+plant(
+    "the key is reused after a resume",
+    "deep:Training._block",
+    'stream = self._coins("key", KeyedStream.fresh, source)',
+    "stream = KeyedStream(bytes(32))",
+    RUNS,
+)
+plant(
     "an overfull batch keeps its first records",
-    "deep:TruncatedPoisson.draw",
+    "deep:TruncatedPoisson._cut",
     "drawn[noise.fixed_subset(len(drawn), m=self.batch, source=source)]",
     "drawn[: self.batch]",
     SAMPLING,
@@ -139,8 +168,8 @@ plant(
 plant(
     "coins are kept in a state: a restored block has the noise of the one before",
     "deep:Training._block",
-    "noisy = added.release(total.double().cpu().numpy(), source=source).value",
-    "noisy = added.release(total.double().cpu().numpy(), source=__import__('privet').noise.Seeded(done)).value",
+    "noisy = added.release(exact_value(total, added), source=source).value",
+    "noisy = added.release(exact_value(total, added), source=__import__('privet').noise.Seeded(done)).value",
     RUNS,
 )
 plant(

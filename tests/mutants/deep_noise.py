@@ -40,15 +40,27 @@ plant(
 )
 plant(
     "step: the sum is not put on the grid",
-    "deep:StepNoise.add_noise",
-    "self._on_grid(vector[part]) + drawn[part]",
-    "np.ldexp(vector[part].astype(np.float64), -self.grid.exponent) + drawn[part]",
+    "deep:StepNoise._on_grid",
+    "steps = np.rint(numbers.astype(np.float64) * self._per_step)",
+    "return numbers.astype(np.float64) * self._per_step",
 )
 plant(
     "step: one noise for all coordinates",
-    "deep:StepNoise.add_noise",
-    "+ drawn[part]",
-    "+ drawn[:1]",
+    "deep:StepNoise._added_quickly",
+    "drawn += here.view(np.int64)",
+    "drawn[:] = drawn[0] + here.view(np.int64)",
+)
+plant(
+    "step: sums that do not fit are added to bits all the same",
+    "deep:StepNoise._added_quickly",
+    "if not (fits and -_QUICK < drawn.min() and drawn.max() < _QUICK):",
+    "if False:",
+)
+plant(
+    "step: a replay compares sums with what is promised for nothing",
+    "deep:StepNoise.sensitivity",
+    "self._reach * self.grid.step",
+    "self._reach * 2 * self.grid.step",
 )
 plant(
     "step: records of a strict sum are not clipped",

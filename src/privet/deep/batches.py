@@ -3,12 +3,14 @@
 import math
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from privet._numerics import Array
 from privet.deep.engines.engine import Engine, mapped
 from privet.deep.records import Records, split
+from privet.deep.step_noise import StepNoise
 
 _WIDTHS = 4.0  # standard deviations of a Poisson batch above its mean that one piece holds
 _MOST = 4096
@@ -41,6 +43,15 @@ def exact_sum(engine: Engine, parameters: Mapping[str, Tensor], records: Records
         total = flat if total is None else total + flat
     assert total is not None
     return total
+
+
+def exact_value(total: Tensor, noise: StepNoise) -> Array:
+    """A clipped sum as the noise of a step takes it: numbers, or whole steps of its grid where the plan is strict. Whole
+    steps are doubles up to here, which are exact below 2^53: so many steps take 2^23 records in one batch.
+    """
+    if not noise.strict:
+        return total.cpu().numpy()
+    return np.rint(total.double().cpu().numpy() / noise.grid.width).astype(np.int64)
 
 
 def spread(flat: Tensor, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:

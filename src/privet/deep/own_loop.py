@@ -18,6 +18,7 @@ from privet.deep.sampling import Sampling
 from privet.errors import InvalidParameter, LedgerError, SerialisationError
 from privet.ledger import payer_of
 from privet.mechanisms import Algorithm, Source
+from privet.noise import KeyedStream
 from privet.privacy import PrivacyLoss, Unit
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class SampledStep(Algorithm[Records, Any]):
 
     def _run(self, prepared: Records, source: Source) -> Any:
         size = prepared.exact_count()
-        (ids,) = self._coins("sample", lambda s: self.sampling.draw(size, source=s), source)
+        stream = self._coins("key", KeyedStream.fresh, source)  # for this step alone
+        (ids,) = self.sampling.drawn(size, stream, 0)
         with self._priced(lambda parts: self.sampling.folded(parts, self.protects)):
             return self.noise.release(self.exact_sum(prepared, ids), source=source).value
 

@@ -2,22 +2,22 @@
 
 import json
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, final
 
 from privet._cache import kept_property
 from privet._calls import door
 from privet._markup import Shown
-from privet._validate import above, count, instance, open_fraction, set_frozen
+from privet._validate import above, count, flag, instance, open_fraction, set_frozen
 from privet.accounting import Bound, Rung, calibrate, dp_sgd_ladder, epsilon as epsilon_of
 from privet.deep.clipping import Clip, Flat, clip_from_dict
 from privet.deep.engines.engine import Engine
 from privet.deep.engines.make import make_engine
 from privet.deep.own_loop import Steps
-from privet.deep.sampling import Poisson, Sampling, reach, sampling_from_dict
+from privet.deep.sampling import Poisson, Sampling, sampling_from_dict
+from privet.deep.step_noise import StepNoise
 from privet.errors import InvalidParameter, NoGuarantee
-from privet.mechanisms import Gaussian, Geometric, Sensitivity
+from privet.mechanisms import Geometric
 from privet.privacy import Composed, PrivacyLoss, Repeated, Unit, as_unit
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ class Plan(Shown):
     sum is divided, never the number of records that were drawn. Without it, and where the number of records is not public,
     the run begins with a noisy count of them, for `count_epsilon` (1% of epsilon).
 
+    With `strict` each clipped record is put on the grid of the noise by itself, one pass a record, and sums are exact: then
+    the sensitivity is proved to the last bit. Without it sums are those of float32 (`accumulation` says what that adds).
+
     **Guarantee:** `loss`, the composition of `blocks`; at `delta` at most `epsilon`, where that was asked for.
     **Sensitivity:** `clip_norm` for a record that is added, removed or nulled, twice that for one that is replaced.
     **Reference:** Abadi et al. 2016; docs/proofs/deep/sampling.md.
@@ -59,6 +62,7 @@ class Plan(Shown):
     unit: Unit
     expected_batch: float | None
     count_epsilon: float | None
+    strict: bool
 
     def __init__(
         self,
@@ -73,11 +77,12 @@ class Plan(Shown):
         unit: Unit | None = None,
         expected_batch: float | None = None,
         count_epsilon: float | None = None,
+        strict: bool = False,
     ) -> None:
         given = {"epsilon": epsilon, "expected_batch": expected_batch, "count_epsilon": count_epsilon}
         clean = {name: None if each is None else above(name, each, 0.0) for name, each in given.items()}
         instance("sampling", sampling, Sampling)
-        set_frozen(self, sampling=sampling, unit=as_unit(unit), **clean)
+        set_frozen(self, sampling=sampling, unit=as_unit(unit), strict=flag("strict", strict), **clean)
         set_frozen(self, delta=open_fraction("delta", delta), total_steps=count("steps", steps, 1))
         set_frozen(self, clip=_clipping(clip_norm, clip))
         sampling.serves(self.unit)
@@ -161,15 +166,38 @@ class Plan(Shown):
         """Epsilon at the delta of the plan."""
         return epsilon_of(self.loss, delta=self.delta)
 
-    def step_noise(self) -> Gaussian:
-        """The noise of one step, for one record; what a group makes of it is in the price."""
-        unit = Unit(self.unit.relation)
-        reached = Sensitivity(reach(unit) * Fraction(self.clip.bound), norm="l2", unit=unit)
-        return Gaussian(scale=self.noise_multiplier * self.clip.bound, sensitivity=reached)
+    def step_noise(self, dimension: int) -> StepNoise:
+        """The noise of one step on so many parameters, for one record; what a group makes of it is in the price.
+
+        >>> plan = Plan(noise_multiplier=2.0, delta=1e-5, steps=9, sampling=Poisson(q=0.5), expected_batch=6)
+        >>> plan.step_noise(100).loss.noise_multiplier
+        2.0
+        """
+        return StepNoise(
+            clip=self.clip.bound,
+            noise_multiplier=self.noise_multiplier,
+            dimension=dimension,
+            strict=self.strict,
+            unit=Unit(self.unit.relation),
+        )
+
+    @property
+    def accumulation(self) -> str:
+        """One sentence: what adding up in floating point does to the bound on one record."""
+        if self.strict:
+            return "every clipped record is put on the grid of the noise: sums are exact, and their bound is proved"
+        return (
+            "sums are added up in float32, which may move them by 1e-5 of the clip more than is charged (measured, not "
+            "proved; strict=True adds exactly)"
+        )
 
     def engine(self, model: Any, per_example_loss: Any, *, way: str = "auto") -> Engine:
-        """The engine of the clipped sums."""
-        return make_engine(model, per_example_loss, self.clip, engine=way)  # type: ignore[arg-type]
+        """The engine of the clipped sums; that of a strict plan adds up whole steps of the grid of its noise."""
+        grid = None
+        if self.strict:
+            trained = sum(each.numel() for each in model.parameters() if each.requires_grad)
+            grid = self.step_noise(max(1, trained)).grid.width
+        return make_engine(model, per_example_loss, self.clip, engine=way, grid=grid)  # type: ignore[arg-type]
 
     def steps(
         self,
@@ -217,6 +245,7 @@ class Plan(Shown):
             f"{self.total_steps:,} steps in {len(self.blocks)} blocks, {type(self.sampling).__name__}",
             f"protected: {self.unit.describe()}",
             f"clip {self.clip_norm:g}, noise {self.noise_multiplier:.6g} times the clip, in every step",
+            self.accumulation,
         ]
         if self.count is not None:
             lines.append(f"the number of records is released first, for epsilon {self.count_epsilon:g}")
@@ -237,7 +266,10 @@ class Plan(Shown):
         told = {"steps": self.total_steps, "delta": self.delta, "noise_multiplier": self.noise_multiplier}
         asked = {"epsilon": self.epsilon, "expected_batch": self.expected_batch, "count_epsilon": self.count_epsilon}
         parts = {"sampling": self.sampling.to_dict(), "unit": self.unit.to_dict(), "clip": self.clip.to_dict()}
-        return told | {name: each for name, each in asked.items() if each is not None} | parts
+        strict = (
+            {"strict": True} if self.strict else {}
+        )  # plans of before there was the option are written as they were
+        return told | {name: each for name, each in asked.items() if each is not None} | parts | strict
 
     def to_json(self) -> str:
         """The plan as text; `Plan.from_json` reads it.

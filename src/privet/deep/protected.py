@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from privet._validate import count, instance
-from privet.deep.batches import exact_sum, piece_size
+from privet.deep.batches import exact_sum, exact_value, piece_size
 from privet.deep.engines.engine import Engine, mapped
 from privet.deep.engines.public import public_like
 from privet.deep.isolation import check_isolation
@@ -14,6 +14,7 @@ from privet.deep.own_loop import Step
 from privet.deep.plan import Plan
 from privet.deep.records import Records, split
 from privet.deep.start import Loss
+from privet.deep.step_noise import StepNoise
 from privet.errors import InvalidParameter, PrivetError
 from privet.mechanisms import Source
 
@@ -58,6 +59,7 @@ class ProtectedGradients:
         inputs, targets = split(mapped(lambda each: each.to(device), public_like(records.form, _FEW)))
         try:
             check_isolation(self.model, self.per_example_loss, inputs, targets)
+            self._step_noise()  # a noise that is too small or too large for so many parameters is refused here
             self._engine = self.plan.engine(self.model, self.per_example_loss, way=self._way)
             self._engine(self._point(), inputs, targets, torch.ones(_FEW, dtype=torch.bool, device=device))
         except PrivetError:
@@ -78,12 +80,15 @@ class ProtectedGradients:
         assert engine is not None
         piece = self._size or piece_size(self.plan.expected_batch, self.plan.sampling.largest)
 
-        noise = self.plan.step_noise()
+        noise = self._step_noise()
 
         def total(records: Records, ids: Any) -> Any:
-            return exact_sum(engine, point, records, ids, piece).double().cpu().numpy()
+            return exact_value(exact_sum(engine, point, records, ids, piece), noise)
 
         return step.noisy_gradient(noise, total, source)
+
+    def _step_noise(self) -> StepNoise:
+        return self.plan.step_noise(sum(each.numel() for each in self.trained().values()))
 
     def _point(self) -> dict[str, Tensor]:
         return {name: each.detach() for name, each in self.trained().items()}

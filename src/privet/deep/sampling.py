@@ -18,6 +18,7 @@ from privet._registry import Registry
 from privet._validate import count, fraction, set_frozen
 from privet.errors import InvalidParameter, MixedUnits
 from privet.mechanisms import Source
+from privet.noise import KeyedStream
 from privet.privacy import (
     Composed,
     FixedSampled,
@@ -32,6 +33,7 @@ from privet.privacy import (
 )
 
 register: Registry["Sampling"] = Registry("samplers")
+_SAMPLES = 1  # the domain of a keyed stream for draws that are not one coin a record
 
 
 class Sampling(ABC):
@@ -60,6 +62,15 @@ class Sampling(ABC):
     @abstractmethod
     def draw(self, size: int, *, source: Source) -> Sequence[Array]:
         """The records of each step of a round, of `size` records in all: secret, exact and fresh."""
+
+    def drawn(self, size: int, stream: KeyedStream, step: int) -> Sequence[Array]:
+        """The same for the round that begins with `step`, by a keyed stream: whoever has the key draws the same records.
+
+        >>> stream = KeyedStream(bytes(32))
+        >>> [Poisson(q=0.5).drawn(9, stream, 3)[0].tolist() for _ in range(2)]
+        [[1, 3, 5, 8], [1, 3, 5, 8]]
+        """
+        return self.draw(size, source=stream.source(_SAMPLES, step))
 
     @abstractmethod
     def _priced(self, noise_multiplier: float, unit: Unit) -> PrivacyLoss:
@@ -169,6 +180,10 @@ class Poisson(Sampling):
     def draw(self, size: int, *, source: Source) -> Sequence[Array]:
         return (noise.poisson_subset(size, q=self.q, source=source),)
 
+    def drawn(self, size: int, stream: KeyedStream, step: int) -> Sequence[Array]:
+        """One coin a record, by its number: a part of the records is drawn without the others, and as they are drawn."""
+        return (np.flatnonzero(stream.coins(step, size, q=self.q)),)
+
     def _priced(self, noise_multiplier: float, unit: Unit) -> PrivacyLoss:
         sampled = PoissonSampled(_one(noise_multiplier, unit), self.q)
         return Grouped(sampled, 2 * unit.group_size, "replace") if unit.relation == "replace" else sampled
@@ -213,10 +228,16 @@ class TruncatedPoisson(Sampling):
         return None if size <= self.n else f"the price holds for at most n = {self.n:,} records; there are {size:,}"
 
     def draw(self, size: int, *, source: Source) -> Sequence[Array]:
-        drawn = noise.poisson_subset(size, q=self.q, source=source)
-        if len(drawn) > self.batch:
-            drawn = drawn[noise.fixed_subset(len(drawn), m=self.batch, source=source)]
-        return (drawn,)
+        return (self._cut(noise.poisson_subset(size, q=self.q, source=source), source),)
+
+    def drawn(self, size: int, stream: KeyedStream, step: int) -> Sequence[Array]:
+        """One coin a record, by its number, and a subset of those that are too many."""
+        return (self._cut(np.flatnonzero(stream.coins(step, size, q=self.q)), stream.source(_SAMPLES, step)),)
+
+    def _cut(self, drawn: Array, source: Source) -> Array:
+        if len(drawn) <= self.batch:
+            return drawn
+        return drawn[noise.fixed_subset(len(drawn), m=self.batch, source=source)]
 
     def _priced(self, noise_multiplier: float, unit: Unit) -> PrivacyLoss:
         null = _one(noise_multiplier, Unit("zero_out"))

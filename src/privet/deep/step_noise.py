@@ -8,21 +8,27 @@ from typing import Any, Unpack, final
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from privet import noise
 from privet._cache import kept_property
 from privet._numerics import Array, ndtri, ratio_down, root_up
 from privet._validate import above, count, flag, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms import ErrorBar, Example, Gaussian, Mechanism, Source, clipped_steps, register
+from privet.mechanisms import ErrorBar, Example, Gaussian, Mechanism, Sensitivity, Source, clipped_steps, register
 from privet.noise import Grid
+from privet.noise.entropy import current
+from privet.noise.rounded_gaussian import TABLE_SIGMA
+from privet.noise.strips import kept_strips
 from privet.privacy import GaussianLoss, Guarantee, Promise, Unit, as_unit
 
 _FINER = 20  # rounding enlarges the sensitivity by at most 2^-20 of it, which is less than a millionth
 _STRICT = 29  # the clip has 2^29 steps or more, and at most 2^30: squares of a clipped record fit 64-bit integers
 _FARTHEST = 2**61  # steps of a sum saturate here, which brings no two of them farther apart
 _LARGEST = 2**52  # of the noise in steps: then sum and noise stay in 64 bits
-_PIECE = 2**16  # numbers worked on at a time
+_PIECE = 2**14  # numbers worked on at a time: they stay in the cache
+_QUICK = 2.0**50
+_ROUNDS = 1.5 * 2.0**52  # doubles near it are the whole numbers
 
 
 @final
@@ -118,6 +124,14 @@ class StepNoise(Mechanism[Any, Any]):
         """Standard deviation of the noise, in the units of the sum."""
         return float(self._sigma * self.grid.step)
 
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The distance of neighbouring sums on the grid, rounding included: what replays hold inputs against."""
+        return Sensitivity(_records(self.unit) * self._reach * self.grid.step, norm="l2", unit=self.unit)
+
+    def _measured_of(self, value: Any) -> Array:
+        return self._on_grid(self._prepare(value)) * self.grid.width
+
     def exact_steps(self, records: Array) -> Array:
         """The exact sum of records in whole steps, for `strict`: one row a record, each clipped and rounded towards zero
         by itself, so that its exact norm is at most `clip`. Sums of such sums are strict sums. Not releasable.
@@ -150,27 +164,54 @@ class StepNoise(Mechanism[Any, Any]):
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
         out = np.empty((runs, self.dimension))
         for row in out:
-            row[:] = self.add_noise(prepared, source)
+            self._add_noise(prepared, source, row)
         return out
 
-    def add_noise(self, vector: Array, source: Source) -> Array:
-        """The protected sum, as doubles on the grid: what a release draws, without its stamps. Not for other callers: it
-        neither asks nor pays.
-        """
-        drawn = noise.rounded_gaussian(sigma=self._sigma, size=self.dimension, source=source)
-        out = np.empty(self.dimension)
+    def _add_noise(self, vector: Array, source: Source, out: Array) -> None:
+        """The protected sum, as doubles on the grid, each of them one rounding of the exact sum: a function of it."""
+        drawn = out.view(np.int64)  # noise is drawn where the sum will stand: memory is dear at this speed
+        self._noise_into(drawn, source)
+        here = np.empty(_PIECE)
         for start in range(0, self.dimension, _PIECE):
             part = slice(start, start + _PIECE)
-            # one rounding, of the exact sum: a function of it
-            np.multiply(self._on_grid(vector[part]) + drawn[part], self.grid.width, out=out[part])
-        return out
+            numbers = vector[part]
+            if self.strict or not self._added_quickly(numbers, drawn[part], out[part], here[: len(numbers)]):
+                out[part] = self._on_grid(numbers) + drawn[part]
+            out[part] *= self.grid.width
+
+    def _noise_into(self, drawn: NDArray[np.int64], source: Source) -> None:
+        strips = kept_strips.get(self._sigma, self.dimension) if self._sigma > TABLE_SIGMA else None
+        if strips is not None:
+            strips.sample(current(source).stream(), self.dimension, drawn)
+        else:
+            drawn[:] = noise.rounded_gaussian(sigma=self._sigma, size=self.dimension, source=source)
+
+    def _added_quickly(self, numbers: Array, drawn: NDArray[np.int64], out: Array, here: Array) -> bool:
+        """Sums of whole steps and noise in `out`, which has the memory of `drawn`, or False where one of them has 2^50
+        steps or is not finite: they are the same, digit for digit, as those of the long way.
+
+        To a double below 2^50 in size 1.5 * 2^52 is added: that rounds it to a whole number, and the bits of the sum, read
+        as an integer, are that number plus a constant. Noise is added to the bits.
+        """
+        np.multiply(numbers, self._per_step, out=here, dtype=np.float64)
+        fits = here.min() > -_QUICK and here.max() < _QUICK  # false, too, where one is no number
+        if not (fits and drawn.min() > -_QUICK and drawn.max() < _QUICK):
+            return False
+        here += _ROUNDS
+        drawn += here.view(np.int64)
+        out -= _ROUNDS
+        return True
+
+    @kept_property
+    def _per_step(self) -> float:
+        return math.ldexp(1.0, -self.grid.exponent)
 
     def _on_grid(self, numbers: Array) -> Array:
         """Whole steps, within half a step of the number; any such rounding will do."""
         if self.strict:
             return np.clip(numbers, -_FARTHEST, _FARTHEST)
         with np.errstate(over="ignore", invalid="ignore"):
-            steps = np.rint(np.ldexp(numbers.astype(np.float64, copy=False), -self.grid.exponent))
+            steps = np.rint(numbers.astype(np.float64) * self._per_step)
         steps = np.where(np.isfinite(steps), steps, 0.0)
         return np.clip(steps, -float(_FARTHEST), float(_FARTHEST)).astype(np.int64)
 

@@ -72,7 +72,7 @@ class Trained:
 
     def __str__(self) -> str:
         paid = "paid by nobody: no ledger was in force" if self.release.paid is None else f"paid: {self.release.paid}"
-        lines = [self.plan.describe(), f"protected: {self.plan.unit.describe()}", paid]
+        lines = [self.plan.describe(), f"protected: {self.plan.unit.describe()}", self.plan.accumulation, paid]
         return "\n".join([*lines, *(["INSECURE: the noise came from a seed"] if self.release.insecure else [])])
 
 

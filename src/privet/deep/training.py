@@ -10,7 +10,7 @@ from torch import nn
 
 from privet import _progress
 from privet._validate import above, instance, open_fraction, set_frozen
-from privet.deep.batches import exact_sum, piece_size
+from privet.deep.batches import exact_sum, exact_value, piece_size
 from privet.deep.engines.engine import Engine
 from privet.deep.plan import Plan
 from privet.deep.records import Records
@@ -19,6 +19,7 @@ from privet.deep.start import Start, State
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import BlockAlgorithm, Example, Source, register
 from privet.mechanisms.form import Form, Numbers, Record
+from privet.noise import KeyedStream
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 Stop = Callable[[int, dict[str, Any]], bool]
@@ -107,18 +108,20 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
         if divisor is None:
             counted = self.plan.count.release(size, source=source).value  # type: ignore[union-attr]
             divisor = max(1.0, float(round(self.plan.sampling.expected(int(counted)) or 0.0)))
-        live, engine, added = self.start.live(state), self.engine(), self.plan.step_noise()
+        live, engine, added = self.start.live(state), self.engine(), self.plan.step_noise(self.start.dimension)
         piece = self.knobs.physical_batch or piece_size(divisor, self.plan.sampling.largest)
         average, done = state["average"], state["step"]
+        # A key for this block alone, kept nowhere: a block that is run again from a checkpoint draws other records.
+        stream = self._coins("key", KeyedStream.fresh, source)
         work = _progress.track("steps", self.plan.total_steps)
         work.advance(done)
         for _ in range(self.plan.rounds[index]):
-            drawn = self._coins("sample", lambda s: self.plan.sampling.draw(size, source=s), source)
+            drawn = self.plan.sampling.drawn(size, stream, done)
             # Steps on samples cost less than the same steps on all records: the sampler says how much.
             with self._priced(lambda parts: self.plan.sampling.folded(parts, self.plan.unit)):
                 for ids in drawn:
                     total = exact_sum(engine, live.exact_point(), prepared, ids, piece)
-                    noisy = added.release(total.double().cpu().numpy(), source=source).value
+                    noisy = added.release(exact_value(total, added), source=source).value
                     live.step(torch.as_tensor(np.asarray(noisy) / divisor))
                     average, done = self._averaged(average, live, done), done + 1
                     work.advance()

@@ -99,26 +99,31 @@ class Strips:
         # what is added to the first bits of a word: the near end of its strip, less the prefix that chose it
         self.offsets = (strips - np.arange(_ALL)) << self.shift
 
-    def sample(self, stream: Stream, count: int) -> NDArray[np.int64]:
-        """`count` independent draws: all that lie in rectangles, then the others together."""
-        out = np.empty(count, dtype=np.int64)
-        rest = [np.empty(0, dtype=np.int64)]
+    def sample(self, stream: Stream, count: int, out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """`count` independent draws, in `out` where that is given: all that lie in rectangles, then the others together."""
+        out = np.empty(count, dtype=np.int64) if out is None else out
+        rest, scratch = [np.empty(0, dtype=np.int64)], np.empty((2, min(count, _PIECE)), dtype=np.int64)
         for start in range(0, count, _PIECE):
             part = out[start : start + _PIECE]
             words = stream.words(len(part))
-            self.inside(words, part)
+            self.inside(words, part, scratch)
             rest.append(start + np.flatnonzero(words >= self.bounded))
         places = np.concatenate(rest)
         if len(places):
             out[places] = self.outside(stream, len(places))
         return out
 
-    def inside(self, words: Words, out: NDArray[np.int64]) -> None:
-        """Words in steps, where they belong to a rectangle: its strip by the first bits, the place by those after them."""
+    def inside(self, words: Words, out: NDArray[np.int64], scratch: NDArray[np.int64] | None = None) -> None:
+        """Words in steps, where they belong to a rectangle: its strip by the first bits, the place by those after them.
+        `scratch` is memory of two rows that may be used.
+        """
         np.right_shift(words, np.uint64(PLACE - self.shift - 1), out=out.view(np.uint64))
         out += 1
         out >>= 1  # half a step goes up: one more bit decides, and nothing is close
-        out += self.offsets.take((words >> np.uint64(PLACE)).view(np.int64))
+        prefixes, added = np.empty((2, len(out)), dtype=np.int64) if scratch is None else scratch[:, : len(out)]
+        np.right_shift(words, np.uint64(PLACE), out=prefixes.view(np.uint64))
+        # every prefix has its place in the table: "clip" changes none, and is the quickest way to read it
+        out += self.offsets.take(prefixes, out=added, mode="clip")
 
     def outside(self, stream: Stream, count: int) -> NDArray[np.int64]:
         """`count` draws from what the rectangles leave: a strip, a side, and places until one is kept."""
