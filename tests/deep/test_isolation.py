@@ -137,3 +137,64 @@ def test_attention_with_dropout_can_be_checked():
 def test_only_shapes_and_types_of_the_data_are_used():
     poisoned = torch.full_like(IMAGES, float("nan"))
     assert check_isolation(Around(nn.Identity()), loss, poisoned, CLASSES - 100) is None
+
+
+class FarAway(nn.Module):
+    """A model in which records meet only where a number is large."""
+
+    def __init__(self, least: float) -> None:
+        super().__init__()
+        self.last, self.least = nn.Linear(4, 3), least
+
+    def forward(self, x):
+        return self.last(x - torch.where(x.abs().max() > self.least, 1.0, 0.0) * x.mean(0))
+
+
+class SameWords(nn.Module):
+    """A model in which records with the same rare word meet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.last = nn.Embedding(50, 4), nn.Linear(4, 3)
+
+    def forward(self, ids):
+        rare = (ids[:, 0] > 1) & (ids[:, 0].unsqueeze(1) == ids[:, 0].unsqueeze(0))
+        return self.last(self.words(ids).mean(1) + 0.1 * rare.float().sum(1, keepdim=True))
+
+
+def test_records_that_meet_where_numbers_are_large_are_found():
+    with pytest.raises(InvalidParameter, match="records meet"):
+        check_isolation(FarAway(20.0), loss, torch.zeros(2, 4), CLASSES)
+
+
+def test_records_that_meet_in_rare_words_are_found():
+    with pytest.raises(InvalidParameter, match="records meet"):
+        check_isolation(SameWords(), loss, torch.zeros(2, 3, dtype=torch.int64), CLASSES)
+
+
+def test_public_records_are_tried_where_made_up_ones_do_not_show_it():
+    """Beyond every size that is made up, only records of that size tell; twice, both sides of what is tried."""
+    model = FarAway(1e6)
+    check_isolation(model, loss, torch.zeros(2, 4), CLASSES)  # as far as made-up records show
+    check_isolation(model, loss, torch.zeros(2, 4), CLASSES, records=(torch.rand(3, 4), CLASSES[[0, 1, 0]]))
+    with pytest.raises(InvalidParameter, match="records meet"):
+        check_isolation(model, loss, torch.zeros(2, 4), CLASSES, records=(1e7 * torch.rand(3, 4), CLASSES[[0, 1, 0]]))
+    with pytest.raises(InvalidParameter, match="two or more"):
+        check_isolation(model, loss, torch.zeros(2, 4), CLASSES, records=(torch.rand(1, 4), CLASSES[:1]))
+
+
+@pytest.mark.parametrize("model", [
+    nn.Sequential(nn.Embedding(50, 4), nn.Flatten(), nn.Linear(12, 3)),
+    nn.Sequential(nn.Embedding(2, 4), nn.Flatten(), nn.Linear(12, 3)),
+], ids=["fifty words", "two words"])  # fmt: skip
+def test_words_of_a_vocabulary_alone_are_tried(model):
+    check_isolation(model, loss, torch.zeros(2, 3, dtype=torch.int64), CLASSES)
+
+
+def test_losses_that_overflow_are_no_meeting():
+    model = nn.Linear(4, 3)
+
+    def steep(outputs, targets):
+        return torch.exp(outputs.pow(2).sum(1)) - torch.exp(outputs.pow(2).sum(1))  # inf - inf for large records
+
+    check_isolation(model, steep, torch.zeros(2, 4), CLASSES)

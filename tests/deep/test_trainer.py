@@ -23,6 +23,7 @@ from privet.deep import (
 )
 from privet.deep.batches import exact_sum
 from privet.deep.records import Records
+from privet.errors import InvalidData
 from privet.privacy import Unit
 from tests.deep.models import Rows, against, data, linear, plan_of, squared, trainer_of
 
@@ -293,3 +294,51 @@ def test_a_strict_training_releases_exact_sums(monkeypatch):
     own = seen[-1].astype(object)
     step = plan.step_noise(4)
     assert float(step._reach) ** 2 * (1.0 - 1e-6) < sum(own * own) <= step._reach**2
+
+
+class Listed(list):
+    """A data set that is read by number, whose first record may not be readable."""
+
+    def __getitem__(self, number):
+        found = super().__getitem__(number)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+FORM = (torch.zeros(3), torch.tensor(0.0))
+
+
+@pytest.mark.parametrize("empty", [Listed(), (torch.ones(0, 3), torch.ones(0)), []], ids=["list", "columns", "plain"])
+def test_no_records_and_one_record_are_trained_alike(empty):
+    """Neighbours under add/remove: the same steps, the same price, and noise alone where nobody is."""
+    plan = plan_of(sampling=Poisson(q=1.0))
+    rows, targets = data(1)
+    one = Listed([(rows[0], targets[0])]) if isinstance(empty, list) else (rows, targets)
+    made = [trainer_of(plan).fit(each, form=FORM, source=noise.Seeded(4)) for each in (empty, one)]
+    assert made[0].release.loss == made[1].release.loss
+    assert made[0].release.provenance == made[1].release.provenance
+    assert not np.array_equal(weights(made[0]), weights(made[1]))
+    counted = plan_of(expected_batch=None, count_epsilon=0.5)
+    assert np.isfinite(weights(trainer_of(counted).fit(empty, form=FORM))).all()
+
+
+def test_with_a_form_the_first_record_is_as_private_as_the_others():
+    """A first record that cannot be read, or has another shape, is a null record; the others still count."""
+    rows, targets = data(4)
+    plan, source = plan_of(sampling=Poisson(q=1.0), steps=1), noise.Seeded
+    good = [(rows[each], targets[each]) for each in range(4)]
+    ends = [
+        weights(trainer_of(plan).fit(Listed([odd, *good[1:]]), form=FORM, source=source(2)))
+        for odd in (ValueError("SECRET 12345"), (torch.zeros(7), targets[0]), (torch.full((3,), torch.nan), targets[0]))
+    ]
+    assert all(np.array_equal(ends[0], each) for each in ends)
+    assert not np.array_equal(ends[0], weights(trainer_of(plan).fit(Listed(good), form=FORM, source=source(2))))
+
+
+@pytest.mark.parametrize(("form", "says"), [
+    ((torch.zeros(4), torch.tensor(0.0)), "other shapes"), (torch.zeros(3), "other shapes"), (object(), "made-up record"),
+])  # fmt: skip
+def test_a_form_that_columns_do_not_have_is_refused(form, says):
+    with pytest.raises(InvalidData, match=says):
+        trainer_of().fit(data(), form=form)

@@ -16,5 +16,6 @@ from privet.cli.price import price as price
 from privet.cli.query import query as query, table_app as table_app
 from privet.cli.ranges import ranges_app as ranges_app
 from privet.cli.synth import synth as synth
+from privet.cli.train import train as train
 
 __all__, __dir__ = face(globals())

@@ -25,6 +25,7 @@ ORDER = (
     "query",
     "ledger",
     "fit",
+    "train",
     "synth",
     "audit",
     "ranges",

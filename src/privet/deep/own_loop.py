@@ -41,6 +41,8 @@ class SampledStep(Algorithm[Records, Any]):
     protects: Unit
     noise: Any
     exact_sum: Sum
+    number: int
+    streams: list[KeyedStream]  # of this block: none before its first step
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -49,8 +51,9 @@ class SampledStep(Algorithm[Records, Any]):
 
     def _run(self, prepared: Records, source: Source) -> Any:
         size = prepared.exact_count()
-        stream = self._coins("key", KeyedStream.fresh, source)  # for this step alone
-        (ids,) = self.sampling.drawn(size, stream, 0)
+        if not self.streams:  # a key for a block, as in `Training`
+            self.streams.append(self._coins("key", KeyedStream.fresh, source))
+        (ids,) = self.sampling.drawn(size, self.streams[0], self.number)
         with self._priced(lambda parts: self.sampling.folded(parts, self.protects)):
             return self.noise.release(self.exact_sum(prepared, ids), source=source).value
 
@@ -85,6 +88,7 @@ class Steps:
         self._begun, self._started = ends.index(done), False
         self._run: Run | None = None
         self._slice: Slice | None = None
+        self._streams: list[KeyedStream] = []
         self._pid = os.getpid()
         self.divisor: float | None = plan.divisor(self.records.exact_count() if plan.count is None else None)
 
@@ -128,6 +132,7 @@ class Steps:
             raise InvalidParameter("this step belongs to a block that is over")
         while self._begun <= block:
             self._begun += 1
+            self._streams = []
             self._slice = None if self._run is None else self._run.begin()
             if self._slice is not None and self._slice.index != self._begun - 1:
                 raise LedgerError(
@@ -174,6 +179,13 @@ class Step:
         self._used = True
         self.steps._enter(self.block, source)
         plan = self.steps.plan
-        one = SampledStep(sampling=plan.sampling, protects=plan.unit, noise=noise, exact_sum=exact_sum)
+        one = SampledStep(
+            sampling=plan.sampling,
+            protects=plan.unit,
+            noise=noise,
+            exact_sum=exact_sum,
+            number=self.number,
+            streams=self.steps._streams,
+        )
         noisy = self.steps._paid(one, self.steps.records, source)
         return torch.as_tensor(np.asarray(noisy) / self.steps.divisor)

@@ -47,11 +47,11 @@ class ProtectedGradients:
         """The parameters that are trained, by name."""
         return {name: each for name, each in self.model.named_parameters() if each.requires_grad}
 
-    def check(self, dataset: Any) -> Records:
+    def check(self, dataset: Any, form: Any = None) -> Records:
         """Refuse a model or a loss in which records meet, and records that the model cannot take. Everything is tried on
         made-up records of the same shapes: nothing is paid, and no value is looked at.
         """
-        records = Records(dataset)
+        records = Records(dataset, form)
         places = {each.device for each in self.model.parameters()}
         if len(places) != 1 or any(each.type == "meta" for each in places):
             raise InvalidParameter("all parameters must lie on one device, and not on 'meta': model.to(device)")

@@ -25,6 +25,10 @@ class Records:
     Tensors and arrays are read at once, anything else record by record. A record that cannot be read, or that has other
     shapes or types than the first one, is a null record: it adds nothing to any sum, and nobody is told.
 
+    `form` is one made-up record of the right shapes and types, such as `(torch.zeros(28, 28), torch.tensor(0))`: with it
+    the first record is as private as all others, and a data set of no records trains too, on noise alone. Without it,
+    the shapes and types of the first record are public, and there must be one (columns say their shapes in any case).
+
     **Guarantee:** none: what it holds is exact. Shapes and types of records are public.
 
     >>> records = Records((torch.zeros(3, 2), torch.ones(3)))
@@ -32,17 +36,29 @@ class Records:
     (<records of float32 [2], float32 []>, 3)
     """
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Any, form: Any = None) -> None:
         held: Any = dataset._held if isinstance(dataset, Records) else _held(dataset)
         self._held: Any = held
         try:
             self._size = len(next(iter(leaves(held)))) if _in_columns(held) else len(held)
         except TypeError:
             raise InvalidData(f"{_DATA_SET}; got {type(dataset).__name__}, which has no length") from None
-        if self._size == 0:
-            raise InvalidData("the data set is empty: there is no record to learn shapes from")
-        first = held if _in_columns(held) else _first(held)
-        self._form = mapped(lambda each: each[:0], first)
+        self._form = mapped(lambda each: each[:0], self._like(dataset, form))
+
+    def _like(self, dataset: Any, form: Any) -> Batch:
+        """A batch of the shapes and types of a record."""
+        given = None if form is None else _given(form)
+        if given is None and isinstance(dataset, Records):
+            return dataset.form
+        if not _in_columns(self._held):
+            if given is None and self._size == 0:
+                raise InvalidData(
+                    "the data set is empty: there is no record to learn shapes from; give form=, a made-up record"
+                )
+            return _first(self._held) if given is None else given
+        if given is not None and _shapes(given) != _shapes(self._held):
+            raise InvalidData("the columns of the data set have other shapes or types than form says")
+        return self._held
 
     def exact_count(self) -> int:  # not releasable under add/remove
         """The number of records: protected, unless they are only exchanged or nulled."""
@@ -109,7 +125,19 @@ def _first(held: Any) -> Batch:
         return _collated([held[0]])
     except Exception:  # code of the data set: its errors may quote what it holds
         pass
-    raise InvalidData("the first record cannot be read, and shapes and types are taken from it: look at the data set")
+    raise InvalidData(
+        "the first record cannot be read, and shapes and types are taken from it: give form=, a made-up record"
+    )
+
+
+def _given(form: Any) -> Batch:
+    """A made-up record as a batch of one."""
+    try:
+        return _collated([form])
+    except Exception as problem:
+        raise InvalidData(
+            f"form must be one made-up record, a tensor or a tuple or mapping of such ({type(problem).__name__})"
+        ) from None
 
 
 def split(batch: Batch) -> tuple[Batch, Batch]:

@@ -116,16 +116,18 @@ class Trainer:
         self._knobs = Knobs(engine, size)
         self._gradients = ProtectedGradients(model, per_example_loss, plan, engine=engine, physical_batch=size)
 
-    def check(self, dataset: Any) -> Records:
+    def check(self, dataset: Any, *, form: Any = None) -> Records:
         """Refuse a model or a loss in which records meet, and records that the model cannot take. Everything is tried on
-        made-up records of the same shapes: nothing is paid, and no value is looked at.
+        made-up records of the same shapes: nothing is paid, and no value is looked at. What is found, is found as far as
+        made-up records show: `check_isolation` tries public records too.
         """
-        return self._gradients.check(dataset)
+        return self._gradients.check(dataset, form)
 
     def fit(
         self,
         dataset: Any,
         *,
+        form: Any = None,
         ledger: "Ledger | None" = None,
         key: str | None = None,
         about: str | None = None,
@@ -137,12 +139,13 @@ class Trainer:
         """Train: check what is public, pay for the whole plan, run its blocks, and load the result into the model.
 
         With a `key` the run is paid once, whatever stops it: the same call goes on from the `checkpoint`, and once it is
-        done reads the release back. `about` names the version of the data, in public words. `progress` is told after every
+        done reads the release back. `form` is one made-up record: with it no record's shape is looked at, and there may be
+        none (see `Records`). `about` names the version of the data, in public words. `progress` is told after every
         block how far it is; `stop(steps done, state dict)` may end the run between blocks, without a refund. Both see
         public values alone. `source` is for tests: `noise.Seeded(7)` gives the same noise again, and marks the release.
         """
         try:
-            records = self.check(dataset)
+            records = self.check(dataset, form=form)
         finally:
             del dataset
         public = None if self.plan.unit.relation == "add_remove" else records.exact_count()

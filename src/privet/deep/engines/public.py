@@ -14,26 +14,27 @@ _TURN = 0.6180339887498949  # multiples of it, taken modulo 1, fall evenly and n
 _COINS = (F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, F.alpha_dropout, F.feature_alpha_dropout, torch.dropout)
 
 
-def public_like(batch: Batch, size: int, *, turn: int = 0) -> Batch:
+def public_like(batch: Batch, size: int, *, turn: int = 0, scale: float = 1.0, words: int = 2) -> Batch:
     """A batch of `size` made-up records, of the shapes and types of `batch` and nothing else of it.
 
-    Floats look like normal numbers; whole numbers are 0 or 1, which names a word of any vocabulary and any class.
-    `turn` tells several such batches apart.
+    Floats look like normal numbers times `scale`; whole numbers lie below `words`: 0 or 1, which names a word of any
+    vocabulary and any class, unless more are known. `turn` tells several such batches apart.
 
     >>> public_like(torch.zeros(9, 2, dtype=torch.int64), 3).tolist()
     [[0, 1], [1, 0], [1, 0]]
     """
-    return mapped(lambda each: _spread(each, size, turn), batch)
+    return mapped(lambda each: _spread(each, size, turn, scale, words), batch)
 
 
-def _spread(like: Tensor, size: int, turn: int) -> Tensor:
+def _spread(like: Tensor, size: int, turn: int, scale: float, words: int) -> Tensor:
     shape = (size, *like.shape[1:])
     count = torch.Size(shape).numel()
     even = torch.arange(1, count + 1, dtype=torch.float64) * _TURN + (turn + 1) * 0.7548776662466927
     even = (even % 1.0).clamp(1e-6, 1 - 1e-6).view(shape)
     if like.dtype.is_floating_point or like.dtype.is_complex:
-        return torch.special.ndtri(even).to(like.device, like.dtype)
-    return (even > 0.5).to(like.device, like.dtype)
+        return (scale * torch.special.ndtri(even)).to(like.device, like.dtype)
+    most = 2 if like.dtype == torch.bool else min(words, torch.iinfo(like.dtype).max)
+    return (even * most).floor().clamp(max=most - 1).to(like.device, like.dtype)
 
 
 class NoCoins(TorchFunctionMode):
