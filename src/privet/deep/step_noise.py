@@ -167,6 +167,13 @@ class StepNoise(Mechanism[Any, Any]):
             self._add_noise(prepared, source, row)
         return out
 
+    def add_noise(self, vector: Array, source: Source) -> Array:
+        """The protected sum, as doubles on the grid: what a release draws, without its stamps. Not for other callers: it
+        neither asks nor pays.
+        """
+        row: Array = self._draw(vector, 1, source)[0]
+        return row
+
     def _add_noise(self, vector: Array, source: Source, out: Array) -> None:
         """The protected sum, as doubles on the grid, each of them one rounding of the exact sum: a function of it."""
         drawn = out.view(np.int64)  # noise is drawn where the sum will stand: memory is dear at this speed
