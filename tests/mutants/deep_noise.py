@@ -53,7 +53,7 @@ plant(
 plant(
     "step: sums that do not fit are added to bits all the same",
     "deep:StepNoise._added_quickly",
-    "if not (fits and -_QUICK < drawn.min() and drawn.max() < _QUICK):",
+    "if not (fits and drawn.min() > -_QUICK and drawn.max() < _QUICK):",
     "if False:",
 )
 plant(

@@ -17,9 +17,6 @@ from privet._validate import above, count, flag, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import ErrorBar, Example, Gaussian, Mechanism, Sensitivity, Source, clipped_steps, register
 from privet.noise import Grid
-from privet.noise.entropy import current
-from privet.noise.rounded_gaussian import TABLE_SIGMA
-from privet.noise.strips import kept_strips
 from privet.privacy import GaussianLoss, Guarantee, Promise, Unit, as_unit
 
 _FINER = 20  # rounding enlarges the sensitivity by at most 2^-20 of it, which is less than a millionth
@@ -176,8 +173,8 @@ class StepNoise(Mechanism[Any, Any]):
 
     def _add_noise(self, vector: Array, source: Source, out: Array) -> None:
         """The protected sum, as doubles on the grid, each of them one rounding of the exact sum: a function of it."""
-        drawn = out.view(np.int64)  # noise is drawn where the sum will stand: memory is dear at this speed
-        self._noise_into(drawn, source)
+        drawn = out.view(np.int64)  # noise lies where the sum will stand: its bits become those of the sum
+        drawn[:] = noise.rounded_gaussian(sigma=self._sigma, size=self.dimension, source=source)
         here = np.empty(_PIECE)
         for start in range(0, self.dimension, _PIECE):
             part = slice(start, start + _PIECE)
@@ -185,13 +182,6 @@ class StepNoise(Mechanism[Any, Any]):
             if self.strict or not self._added_quickly(numbers, drawn[part], out[part], here[: len(numbers)]):
                 out[part] = self._on_grid(numbers) + drawn[part]
             out[part] *= self.grid.width
-
-    def _noise_into(self, drawn: NDArray[np.int64], source: Source) -> None:
-        strips = kept_strips.get(self._sigma, self.dimension) if self._sigma > TABLE_SIGMA else None
-        if strips is not None:
-            strips.sample(current(source).stream(), self.dimension, drawn)
-        else:
-            drawn[:] = noise.rounded_gaussian(sigma=self._sigma, size=self.dimension, source=source)
 
     def _added_quickly(self, numbers: Array, drawn: NDArray[np.int64], out: Array, here: Array) -> bool:
         """Sums of whole steps and noise in `out`, which has the memory of `drawn`, or False where one of them has 2^50
