@@ -4,9 +4,9 @@
 
 FOLDER holds mnist/mnist.npz, fashion_mnist/fashion_mnist.npz and cifar10/cifar10_jpg.npz. The CIFAR-10 images are a lossy
 copy (JPEG), which costs some accuracy. Settings of MNIST and Fashion-MNIST are first tries after the literature (Tramer &
-Boneh 2021; Papernot et al. 2021). That of CIFAR-10 is the best of twelve by its accuracy on the test images (one seed each),
-so its figure is a little too high. No epsilon is charged for choosing. The noise is secure, so a seed decides about the
-first weights only. `--quick` has fewer epochs, for a CPU.
+Boneh 2021; Papernot et al. 2021). That of CIFAR-10 is the best of twelve by its accuracy on the test images (one seed
+each), so its figure is a little too high. No epsilon is charged for choosing. The noise is secure, so a seed decides
+about the first weights only. `--quick` has fewer epochs, for a CPU.
 """
 
 import argparse
