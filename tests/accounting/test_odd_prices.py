@@ -271,7 +271,7 @@ def test_fuzz_epsilon(loss, delta):
 
 
 @pytest.mark.slow
-@settings(max_examples=tries(100))
+@settings(max_examples=tries(300))
 @given(
     loss=testing.loss_strategy(extreme=True, selection=True),
     delta=st.sampled_from([1e-300, 1e-12, 1e-5, 0.1]),
