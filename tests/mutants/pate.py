@@ -104,8 +104,8 @@ plant(
 plant(
     "the condition on q is missing",
     "pate:ln_theorem",
-    "holds = log_q <= -np.logaddexp(0.0, 2.0 * gamma)",
-    "holds = log_q < -2.0 * gamma",
+    "np.where(holds, np.minimum(plain, found), plain)",
+    "found",
     THEOREMS,
 )
 plant(
