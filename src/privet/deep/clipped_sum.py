@@ -15,6 +15,7 @@ from privet.deep.engines.engine import Batch, Engine, batch_size, leaves
 from privet.deep.engines.make import Way, make_engine
 from privet.deep.isolation import check_isolation
 from privet.mechanisms import Sensitivity
+from privet.noise import own_stream, uniform_int
 from privet.privacy import Unit, as_unit
 
 
@@ -54,9 +55,10 @@ class ClippedSums:
         check_isolation(self.model, self.per_example_loss, inputs, targets)
         if mask is None:
             mask = torch.ones(batch_size(inputs), dtype=torch.bool, device=leaves(inputs)[0].device)
-        return ClippedSum(
-            Private(self.engine(dict(self.model.named_parameters()), inputs, targets, mask)), self.engine.bound
-        )
+        # Masks of dropout go by the place in a batch: by a known seed one record would change those of others.
+        with own_stream(int(uniform_int(bound=2**63))):
+            sums = self.engine(dict(self.model.named_parameters()), inputs, targets, mask)
+        return ClippedSum(Private(sums), self.engine.bound)
 
 
 @door

@@ -14,11 +14,11 @@ from privet._numerics import Array
 from privet._private import Private
 from privet._validate import count
 from privet.deep.records import Records
-from privet.deep.sampling import Sampling
+from privet.deep.sampling import Sampling, coins_of_model
 from privet.errors import InvalidParameter, LedgerError, SerialisationError
 from privet.ledger import payer_of
 from privet.mechanisms import Algorithm, Source
-from privet.noise import KeyedStream
+from privet.noise import KeyedStream, own_stream
 from privet.privacy import PrivacyLoss, Unit
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ class SampledStep(Algorithm[Records, Any]):
             self.streams.append(self._coins("key", KeyedStream.fresh, source))
         (ids,) = self.sampling.drawn(size, self.streams[0], self.number)
         with self._priced(lambda parts: self.sampling.folded(parts, self.protects)):
-            return self.noise.release(self.exact_sum(prepared, ids), source=source).value
+            with own_stream(coins_of_model(self.streams[0], self.number)):
+                total = self.exact_sum(prepared, ids)
+            return self.noise.release(total, source=source).value
 
     @classmethod
     def examples(cls) -> Any:

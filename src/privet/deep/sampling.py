@@ -34,6 +34,7 @@ from privet.privacy import (
 
 register: Registry["Sampling"] = Registry("samplers")
 _SAMPLES = 1  # the domain of a keyed stream for draws that are not one coin a record
+_MODEL = 16  # the domain of seeds for what a model draws itself: free, by its last four bits
 
 
 class Sampling(ABC):
@@ -130,6 +131,15 @@ class Sampling(ABC):
     @abstractmethod
     def examples(cls) -> "Iterable[Sampling]":
         """Small ones, which laws run over."""
+
+
+def coins_of_model(stream: KeyedStream, step: int) -> int:
+    """A seed for what a model and a data set draw themselves in a step (dropout, augmentation), from the key of the block.
+
+    Masks are dealt out by the place in a batch, so one record more moves those of all later ones. By a secret seed that
+    changes nothing in law; by the seed of a script, which everybody may know, every later gradient would change.
+    """
+    return int(stream.words(_MODEL, step, 1)[0])
 
 
 def reach(unit: Unit) -> int:

@@ -14,12 +14,12 @@ from privet.deep.batches import exact_sum, exact_value, piece_size
 from privet.deep.engines.engine import Engine
 from privet.deep.plan import Plan
 from privet.deep.records import Records
-from privet.deep.sampling import Poisson, register as samplers
+from privet.deep.sampling import Poisson, coins_of_model, register as samplers
 from privet.deep.start import Start, State
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import BlockAlgorithm, Example, Source, register
 from privet.mechanisms.form import Form, Numbers, Record
-from privet.noise import KeyedStream
+from privet.noise import KeyedStream, own_stream
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 Stop = Callable[[int, dict[str, Any]], bool]
@@ -120,7 +120,8 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
             # Steps on samples cost less than the same steps on all records: the sampler says how much.
             with self._priced(lambda parts: self.plan.sampling.folded(parts, self.plan.unit)):
                 for ids in drawn:
-                    total = exact_sum(engine, live.exact_point(), prepared, ids, piece)
+                    with own_stream(coins_of_model(stream, done)):
+                        total = exact_sum(engine, live.exact_point(), prepared, ids, piece)
                     noisy = added.release(exact_value(total, added), source=source).value
                     live.step(torch.as_tensor(np.asarray(noisy) / divisor))
                     average, done = self._averaged(average, live, done), done + 1

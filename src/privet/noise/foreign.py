@@ -15,8 +15,8 @@ import numpy as np
 
 @contextmanager
 def own_stream(seed: int) -> Iterator[None]:
-    """The shared generators of Python, numpy and torch (where it is loaded) begin at `seed` inside, and go on afterwards
-    as if nothing had happened. No noise of this library comes from them.
+    """The shared generators of Python, numpy and torch (where it is loaded, and of the device that it uses) begin at `seed`
+    inside, and go on afterwards as if nothing had happened. No noise of this library comes from them.
 
     >>> with own_stream(1):
     ...     first = np.random.random()
@@ -24,16 +24,24 @@ def own_stream(seed: int) -> Iterator[None]:
     ...     first == np.random.random()
     True
     """
-    torch: Any = sys.modules.get("torch")
-    before = random.getstate(), np.random.get_state(), None if torch is None else torch.get_rng_state()
+    before = random.getstate(), np.random.get_state()
+    generators = _generators(sys.modules.get("torch"))
+    states = [each.get_state() for each in generators]
     random.seed(seed)
     np.random.seed(seed % 2**32)
-    if torch is not None:
-        torch.default_generator.manual_seed(seed)  # that of the processor alone: devices are not woken
+    for each in generators:
+        each.manual_seed(seed)
     try:
         yield
     finally:
         random.setstate(before[0])
         np.random.set_state(before[1])
-        if torch is not None:
-            torch.set_rng_state(before[2])
+        for each, state in zip(generators, states, strict=True):
+            each.set_state(state)
+
+
+def _generators(torch: Any) -> list[Any]:
+    """Torch's own generators; devices that nobody has used yet are not woken."""
+    if torch is None:
+        return []
+    return [torch.default_generator, *(torch.cuda.default_generators if torch.cuda.is_initialized() else ())]

@@ -55,10 +55,14 @@ def help_out(model: nn.Module, per_example_loss: Callable[[Any, Any], Tensor], c
         raise InvalidParameter("rank 0 trains, with engine='ranks'; help_out is for the other ranks")
     engine = Bookkeeping(ExampleLosses(model, per_example_loss), clip, None)
     held = {name: each.detach().clone() for name, each in model.named_parameters() if each.requires_grad}
+    # What the model draws (dropout) is not to follow from the seed of a script, nor to be alike on two ranks.
+    kept = torch.get_rng_state()
+    torch.default_generator.seed()
     while True:
         told: list[Any] = [None]
         dist.broadcast_object_list(told, src=_LEADER)
         if told[0] is None:
+            torch.set_rng_state(kept)
             return
         forms, device = told[0]
         held = {name: each.to(device) for name, each in held.items()}

@@ -1,0 +1,94 @@
+"""What a model draws itself: never by the seed of a script, and without a trace in the shared generators."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+
+from privet import deep, noise
+from privet.deep.protected import ProtectedGradients
+
+MASKS: list[list[float]] = []
+
+
+class Watched(nn.Dropout):
+    """Dropout that notes what it let through."""
+
+    def forward(self, x):
+        out = super().forward(x)
+        MASKS.append((out != 0).float().flatten().tolist())
+        return out
+
+
+def loss(outputs, targets):
+    return nn.functional.cross_entropy(outputs, targets, reduction="none")
+
+
+def model():
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Linear(4, 64), Watched(0.5), nn.Linear(64, 2))
+
+
+def masks_of_a_training(source=None):
+    net = model()
+    plan = deep.Plan(
+        noise_multiplier=1.0, delta=1e-5, steps=2, sampling=deep.Poisson(q=1.0), clip_norm=1.0, expected_batch=3
+    )
+    trainer = deep.Trainer(net, torch.optim.SGD(net.parameters(), lr=0.1), loss, plan, engine="microbatch")
+    torch.manual_seed(0)  # as scripts do
+    MASKS.clear()
+    trainer.fit((torch.ones(3, 4), torch.tensor([0, 1, 0])), source=source)
+    return MASKS[-6:]
+
+
+def masks_of_a_sum():
+    net = model()
+    summed = deep.clipped_sum(net, loss, deep.Flat(1.0), engine="microbatch")
+    torch.manual_seed(0)
+    MASKS.clear()
+    summed(torch.ones(3, 4), torch.tensor([0, 1, 0]))
+    return MASKS[-3:]
+
+
+@pytest.mark.parametrize("drawn", [masks_of_a_training, masks_of_a_sum])
+def test_the_seed_of_a_script_decides_no_mask(drawn):
+    first, second = drawn(), drawn()
+    assert first != second
+    assert len({tuple(each) for each in first}) == len(first)  # no two records and no two steps share one
+
+
+def test_a_seeded_training_repeats_its_masks():
+    assert masks_of_a_training(noise.Seeded(1)) == masks_of_a_training(noise.Seeded(1))
+    assert masks_of_a_training(noise.Seeded(1)) != masks_of_a_training(noise.Seeded(2))
+
+
+def test_a_loop_of_ones_own_draws_its_masks_likewise():
+    found = []
+    for _ in range(2):
+        net = model()
+        plan = deep.Plan(
+            noise_multiplier=1.0, delta=1e-5, steps=1, sampling=deep.Poisson(q=1.0), clip_norm=1.0, expected_batch=3
+        )
+        gradients = ProtectedGradients(net, loss, plan, engine="microbatch")
+        torch.manual_seed(0)
+        MASKS.clear()
+        for step in plan.steps((torch.ones(3, 4), torch.tensor([0, 1, 0]))):
+            gradients.noisy(step)
+        found.append(MASKS[-3:])
+    assert found[0] != found[1]
+
+
+def test_shared_generators_go_on_as_if_nothing_had_been_drawn():
+    torch.manual_seed(5)
+    np.random.seed(5)
+    with noise.own_stream(7):
+        inside = torch.rand(2).tolist(), np.random.random(2).tolist()
+    outside = torch.rand(2).tolist(), np.random.random(2).tolist()
+    torch.manual_seed(5)
+    np.random.seed(5)
+    assert outside == (torch.rand(2).tolist(), np.random.random(2).tolist())
+    with noise.own_stream(7):
+        assert inside == (torch.rand(2).tolist(), np.random.random(2).tolist())
