@@ -188,6 +188,7 @@ def test_a_release_holds_what_is_public_or_protected_and_nothing_else(name):
             "table_answers",
             "covariance_answers",
             "histogram_answers",
+            "marginal_answers",
             "batch_answers",
         ):  # their bars follow from the release
             assert release.error == other.error or np.shape(example.left) != np.shape(example.right)

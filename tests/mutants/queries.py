@@ -219,6 +219,13 @@ plant(
     _KEYS,
 )
 plant(
+    "tables of counts: the price forgets rows of a person",
+    "queries:MarginalAnswers.__post_init__",
+    "if self.queries.max_rows < self.coded.most_rows or self.queries.unit",
+    "if self.queries.unit",
+    "tests/queries/test_marginals.py",
+)
+plant(
     "histogram: the price forgets rows of a person",
     "queries:HistogramAnswers.__post_init__",
     "if self.queries.max_rows < self.plan.reach.most_rows or self.queries.unit",

@@ -74,11 +74,29 @@ def _doubled(self: Any, plan: Any, sources: Any, salts: Any, **settings: Any) ->
     return replace(found, rows=found.rows * 2)
 
 
+def _other_rows(self: Any, coded: Any, cliques: Any, sources: Any, salts: Any, **settings: Any) -> Any:
+    """Each table from a choice of its own among the rows of a person."""
+    made = [duckdb.exact_marginals(coded, [each], sources, (*salts[:4], i)) for i, each in enumerate(cliques)]
+    return [table for (table,) in made]
+
+
+def _short(self: Any, coded: Any, cliques: Any, sources: Any, salts: Any, **settings: Any) -> Any:
+    return [each.astype(np.int32) for each in duckdb.exact_marginals(coded, cliques, sources, salts)]
+
+
+def _turned(self: Any, coded: Any, cliques: Any, sources: Any, salts: Any, **settings: Any) -> Any:
+    found = duckdb.exact_marginals(coded, cliques, sources, salts)
+    return [np.ascontiguousarray(each[::-1]) if each.ndim else each for each in found]
+
+
 BROKEN: dict[str, tuple[str, Any, str]] = {
     "twice as many rows": ("exact_aggregates", _doubled, "check_sums_are_exact"),
     "rows that are not there": ("exact_rows", lambda *_: iter([np.zeros((1, 9))]), "check_rows_are_all_there"),
     "rows that stay": ("exact_rows", lambda *_: _Lost(), "check_rows_are_all_there"),
     "nothing is refused": ("check", lambda *_: None, "check_what_does_not_fit_is_refused"),
+    "tables from other rows of a person": ("exact_marginals", _other_rows, "check_tables_of_counts_are_exact"),
+    "tables of short numbers": ("exact_marginals", _short, "check_tables_of_counts_are_exact"),
+    "tables the wrong way round": ("exact_marginals", _turned, "check_tables_of_counts_are_exact"),
     "copies are not seen": ("same_rows", lambda *_: False, "check_what_does_not_fit_is_refused"),
 }
 

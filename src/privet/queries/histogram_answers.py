@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import product
-from math import prod
 from typing import Any, final
 
 import numpy as np
@@ -30,8 +28,6 @@ from privet.mechanisms import (
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 from privet.queries.answer import Answer
 from privet.queries.question import TableAlgorithm
-from privet.queries.reading import counted
-from privet.queries.table_answers import key_array
 from privet.tables import (
     Both,
     Bounded,
@@ -47,7 +43,7 @@ from privet.tables import (
     Source as PrivateSource,
 )
 from privet.tables.columns import day_number
-from privet.workloads import Answers, Estimate, LinearQueries, Marginals, RangeQueries, Rows as Matrix, Workload
+from privet.workloads import Answers, Estimate, LinearQueries, RangeQueries, Rows as Matrix, Workload
 
 _FACTOR = (
     2.15  # deviations that hold a sum of Laplace or normal noise with probability .95: a single Laplace needs 2.12
@@ -203,7 +199,7 @@ def _radius(deviation: Array, steps: Array) -> Array:
 @register
 @dataclass(frozen=True, kw_only=True)
 class HistogramAnswers(TableAlgorithm, Algorithm[Data, Any]):
-    """Linear queries over one histogram of a table: filtered counts, all ranges, quantiles, marginals.
+    """Linear queries over one histogram of a table: filtered counts, all ranges, quantiles.
 
     **Guarantee:** that of `LinearQueries` on the exact cells, for all rows of a person together.
     **Sensitivity:** the cells move by at most the rows of one person, anywhere.
@@ -217,7 +213,6 @@ class HistogramAnswers(TableAlgorithm, Algorithm[Data, Any]):
     queries: LinearQueries
     labels: tuple[str, ...] = ()  # of filtered counts
     shares: tuple[float, ...] | None = None  # of quantiles
-    tables: bool = False  # whether the workload is one of marginal tables
     start: float = 0.0
     width: float = 1.0
     whole: bool = False
@@ -230,7 +225,7 @@ class HistogramAnswers(TableAlgorithm, Algorithm[Data, Any]):
         instance("queries", self.queries, LinearQueries)
         set_frozen(self, labels=items("labels", self.labels), start=finite("start", self.start))
         set_frozen(self, width=above("width", self.width, 0.0))
-        for name in ("tables", "whole", "days"):
+        for name in ("whole", "days"):
             flag(name, getattr(self, name))
         if self.shares is not None:
             set_frozen(self, shares=tuple(fraction("shares", each) for each in items("shares", self.shares)))
@@ -247,41 +242,21 @@ class HistogramAnswers(TableAlgorithm, Algorithm[Data, Any]):
 
     @property
     def form(self) -> Form:
-        return Kept("queries.answer" if self.labels or self.shares or self.tables else "queries.distribution")
+        return Kept("queries.answer" if self.labels or self.shares else "queries.distribution")
 
     def plans(self) -> tuple[Bounded, ...]:
         return (self.plan,)
 
     def weight(self) -> float:
-        workload = self.queries.workload
-        tables = [prod(workload.shape[i] for i in each) for each in getattr(workload, "attributes", ())]
-        return self.queries.rmse * (max(tables, default=1) if isinstance(workload, Marginals) else 1)
+        return self.queries.rmse
 
     def _run(self, prepared: Any, source: Source) -> Any:
         cells = self._exact_sums(prepared, self.plan, source).rows.reshape(self.queries.workload.shape)
         answers = self.queries.release(cells, source=source).value
         if self.labels:
             return self._counts(answers)
-        if self.tables:
-            return self._tables(answers)
         made = Distribution(answers, self.start, self.width, self.whole, self.days)
         return made.quantiles(self.shares) if self.shares else made
-
-    def _tables(self, answers: Answers) -> Answer:
-        """All tables one below the other; a column that a table does not have is None there."""
-        workload, keys = self.queries.workload, self.plan.keys
-        assert isinstance(workload, Marginals)
-        assert keys is not None
-        domains = [list(dict.fromkeys(row[i] for row in keys.rows)) for i in range(len(keys.names))]
-        listed: list[tuple[Any, ...]] = []
-        for chosen in workload.attributes:
-            for cell in product(*(range(len(domains[i])) for i in chosen)):
-                at = dict(zip(chosen, cell, strict=True))
-                listed.append(tuple(str(domains[i][at[i]]) if i in at else None for i in range(len(domains))))
-        columns = {name: key_array([row[i] for row in listed]) for i, name in enumerate(keys.names)}
-        noisy, wide = _answered(answers, workload)
-        value, low, high = counted(noisy, wide)
-        return Answer(columns, {"n": value}, {"n": low}, {"n": high}, _CONFIDENCE)
 
     def _counts(self, answers: Answers) -> Answer:
         noisy, wide = _answered(answers, self.queries.workload)
@@ -307,19 +282,10 @@ class HistogramAnswers(TableAlgorithm, Algorithm[Data, Any]):
 
 
 def _answered(answers: Answers, workload: Workload) -> tuple[Array, Array]:
-    """All answers of a workload with a radius each. The cells of one marginal table are alike, so that a few of them stand
-    for all, which keeps this short."""
+    """All answers of a workload with a radius each."""
     values = np.asarray(workload.answers(answers._cells), dtype=float)
-    sizes = [1] * workload.queries
-    if isinstance(workload, Marginals):
-        sizes = [prod(workload.domain[i] for i in each) for each in workload.attributes]
-    radii, start = [], 0
-    for size in sizes:
-        places = {start, start + size // 2, start + size - 1}
-        wide = max(answers.linear(workload.query(i), confidence=_CONFIDENCE).radius for i in places)
-        radii.append(np.full(size, wide))
-        start += size
-    return values, np.concatenate(radii)
+    each = [answers.linear(workload.query(i), confidence=_CONFIDENCE).radius for i in range(workload.queries)]
+    return values, np.array(each)
 
 
 @final

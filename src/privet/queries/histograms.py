@@ -1,7 +1,6 @@
 """Questions that are answered from one histogram: each plans its cells and its workload without any data."""
 
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, Unpack, final
 
 from privet._validate import count, fraction
@@ -16,7 +15,7 @@ from privet.tables import Bounded, Condition, Data, Derive, Float, KeySet, Node,
 from privet.tables.columns import known_column
 from privet.tables.keys import all_keys
 from privet.tables.plan import in_one_group
-from privet.workloads import AllRanges, Marginals, NoiseNorm, Plan, Prefix, Rows, Workload
+from privet.workloads import AllRanges, NoiseNorm, Plan, Prefix, Rows, Workload
 from privet.workloads.plan import candidates, make_plan
 
 _PATTERN = "(pattern)"
@@ -127,19 +126,6 @@ def quantile_question(
     plan, cells, facts = _over_bins(rows, column, bins)
     wanted = tuple(fraction("q", each) for each in shares)
     return HistogramQuestion(plan, Prefix(cells), data, facts | ({"shares": wanted} if wanted else {}))
-
-
-def marginal_question(rows: Node, data: Data, names: tuple[str, ...], way: int) -> HistogramQuestion:
-    """All tables of `way` columns out of these."""
-    keys = all_keys(rows.columns, tuple(names))
-    if len(set(names)) != len(names):
-        raise InvalidParameter("name the columns of a table of counts, each once")
-    sizes = tuple(len({row[i] for row in keys.rows}) for i in range(len(names)))
-    if not 1 <= count("way", way, 1) <= len(names):
-        raise InvalidParameter(f"way must be from 1 to {len(names)}, the number of columns")
-    plan = Bounded(rows, tuple(names), keys)
-    chosen = tuple(combinations(range(len(names)), way))
-    return HistogramQuestion(plan, Marginals(sizes, chosen), data, {"tables": True})
 
 
 def top_question(rows: Node, data: Data, column: str, k: int) -> TopQuestion:

@@ -18,11 +18,11 @@ from privet.queries.histograms import (
     HistogramQuestion,
     TopQuestion,
     filtered_counts,
-    marginal_question,
     quantile_question,
     range_question,
     top_question,
 )
+from privet.queries.marginals import MarginalQuestion, marginal_question
 from privet.queries.other_names import no_such_name
 from privet.queries.query import Query
 from privet.queries.selection import ColumnOf, Selection, condition_of
@@ -330,7 +330,7 @@ class Table(Described):
         """The distribution function of a column: as `quantiles`, without any."""
         return quantile_question(self.rows, self.data, column, (), bins)
 
-    def marginals(self, *names: str, way: int | None = None) -> HistogramQuestion:
+    def marginals(self, *names: str, way: int | None = None) -> MarginalQuestion:
         """The tables of counts of all combinations of `way` columns (2 unless you say so), from one release."""
         return marginal_question(self.rows, self.data, names, min(2, len(names)) if way is None else way)
 

@@ -76,6 +76,7 @@ from privet.testing.laws.engines import (
     check_data_have_one_engine as check_data_have_one_engine,
     check_rows_are_all_there as check_rows_are_all_there,
     check_sums_are_exact as check_sums_are_exact,
+    check_tables_of_counts_are_exact as check_tables_of_counts_are_exact,
     check_what_does_not_fit_is_refused as check_what_does_not_fit_is_refused,
 )
 from privet.testing.laws.estimators import (

@@ -15,8 +15,10 @@ from privet.mechanisms import storable
 from privet.workloads.design import Design
 from privet.workloads.estimate import Estimate, RangeAnswers
 from privet.workloads.families.noise_law import Kind, NoiseLaw
+from privet.workloads.families.residuals import Residuals
 from privet.workloads.inference.isotonic import isotonic
 from privet.workloads.inference.non_negative import non_negative as project
+from privet.workloads.marginals import Marginals
 from privet.workloads.prefix import Prefix
 from privet.workloads.workload import Workload, as_workload
 
@@ -127,6 +129,36 @@ class Answers(RangeAnswers, Shown):
             moved = workload.answers(project(self.histogram, workload).reshape(self.shape))
             return Estimate(moved, np.array(radii), confidence, biased, around=values)
         return Estimate(values, np.array(radii), confidence, biased)
+
+    def table(self, attributes: tuple[int, ...], *, confidence: float = 0.95) -> Estimate:
+        """One marginal table of the domain with a radius that holds for each of its cells. From residual tables the domain
+        is not built for it; other strategies treat the values of an attribute alike, so that three cells stand for all."""
+        workload = Marginals(self.shape, (attributes,))
+        (clique,) = workload.attributes
+        if (number := self.design.uncovered(workload)) is not None:
+            raise InvalidParameter(f"this release does not determine query {number} of the workload")
+        sides = tuple(self.shape[i] for i in clique)
+        if isinstance(self.design, Residuals):
+            wide = self._table_radius(self.design, clique, confidence)
+            return Estimate(self.design.table(self.measured, clique), np.full(sides, wide), confidence)
+        some = {0, workload.queries // 2, workload.queries - 1}
+        wide = max(self.linear(workload.query(i), confidence=confidence).radius for i in some)
+        values = workload.answers(self._cells).reshape(sides)
+        return Estimate(values, np.full(sides, wide), confidence, self.design.biased)
+
+    def _table_radius(self, design: Residuals, clique: tuple[int, ...], confidence: float) -> float:
+        """Of each cell. Tables whose sets have the same sizes and noises have the same law, which is inverted once."""
+        places, weights = design.table_weights(clique)
+        noises = tuple(self._law.groups[k] for k in places)
+        sizes = [tuple(sorted(self.shape[i] for i in design.parts[k])) for k in places]
+        alike = (confidence, tuple(sorted(self.shape[i] for i in clique)), *sorted(zip(sizes, noises, strict=True)))
+        if alike not in self._radii:
+            self._radii[alike] = NoiseLaw(self.kind, noises).radius(weights, confidence)
+        return self._radii[alike]
+
+    @kept_property
+    def _radii(self) -> dict[Any, float]:
+        return {}
 
     def cdf(self) -> Array:
         """The share of the rows up to and with each cell: between 0 and 1, never falling."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Unpack, final
+from typing import Any, NamedTuple, Unpack, final
 
 import numpy as np
 
@@ -32,13 +32,24 @@ from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLo
 from privet.workloads.answers import Answers
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.cell_bars import cell_radii
-from privet.workloads.families.counts import whole_counts
+from privet.workloads.families.counts import admit_counts, whole_counts
 from privet.workloads.families.histograms import admit_histogram
 from privet.workloads.families.noise_law import Kind, NoiseLaw
+from privet.workloads.families.residuals import Residuals
+from privet.workloads.marginals import Marginals
 from privet.workloads.prefix import Prefix
 from privet.workloads.strategies.hierarchical import Hierarchical
 from privet.workloads.strategy import Strategy, as_strategy
 from privet.workloads.workload import Workload, as_workload
+
+_LARGEST = 2**61
+_LISTED = 2**32  # cells of a histogram, at most
+
+
+class _Tables(NamedTuple):
+    """The exact answers of marginals, where they stand for the histogram."""
+
+    answers: Array
 
 
 @final
@@ -55,6 +66,8 @@ class LinearQueries(Mechanism[Any, Answers]):
     rounding is post-processing, in every dimension.
     **Sensitivity:** that of the strategy's matrix, exactly, for `unit`, `max_rows` rows a person, and rows that may lie
     outside the domain.
+    Of marginals by residual tables, the exact answers may be handed in place of the histogram, one below the other: the
+    domain is then never built.
     **Error:** known before paying (`plan`), and with every answer.
     **Reference:** Li, Hay, Rastogi, Miklau & McGregor 2010; proof note workloads/linear_queries.
 
@@ -158,19 +171,38 @@ class LinearQueries(Mechanism[Any, Answers]):
     def _kind(self) -> Kind:
         return "laplace" if self.norm == "l1" else "gaussian"
 
-    def _admit(self, value: object) -> None:
-        admit_histogram(value, self.workload.shape)
+    @property
+    def takes_answers(self) -> bool:
+        """True if exact answers of the workload may be handed in place of the histogram."""
+        return isinstance(self.design, Residuals) and isinstance(self.workload, Marginals)
 
-    def _prepare(self, value: object) -> Array:
+    def _admit(self, value: object) -> None:
+        if not (self.takes_answers and self._are_answers(value)):
+            admit_histogram(value, self.workload.shape)
+
+    def _are_answers(self, value: object) -> bool:
+        """By the shape alone. Where it is that of the histogram too, a table of one attribute is asked for: the same."""
+        return admit_counts(value) == (self.workload.queries,) != self.workload.shape
+
+    def _prepare(self, value: object) -> Array | _Tables:
+        if self.takes_answers and self._are_answers(value):
+            return _Tables(whole_counts(value, _LARGEST))
         return whole_counts(value, self.design.most)
+
+    def _exact(self, prepared: Array | _Tables) -> Array:
+        if not isinstance(prepared, _Tables):
+            return self.design.measure(prepared)
+        assert isinstance(self.design, Residuals)
+        assert isinstance(self.workload, Marginals)
+        return self.design.measure_tables(self.workload, prepared.answers)
 
     def _measured_of(self, value: object) -> list[Fraction]:
         """The weighted measurements."""
-        exact = iter(self.design.measure(self._prepare(value)).tolist())
+        exact = iter(self._exact(self._prepare(value)).tolist())
         return [weight * next(exact) for size, weight in self.design.groups for _ in range(size)]
 
-    def _draw(self, prepared: Array, runs: int, source: Source) -> list[Answers]:
-        exact = self.design.measure(prepared)
+    def _draw(self, prepared: Array | _Tables, runs: int, source: Source) -> list[Answers]:
+        exact = self._exact(prepared)
         noisy = np.empty((runs, len(exact)), dtype=np.int64)
         start = 0
         for size, weight in self.design.groups:
@@ -194,6 +226,8 @@ class LinearQueries(Mechanism[Any, Answers]):
         return None if self.design.biased else _bar(self, confidence)
 
     def _notes(self, drawn: Answers) -> tuple[str, ...]:
+        if self.workload.cells > _LISTED:  # tables were handed in, and of these nothing is cut
+            return ()
         return (f"cells beyond {self.design.most:,} are cut there",)
 
     @classmethod
@@ -208,6 +242,9 @@ class LinearQueries(Mechanism[Any, Answers]):
 @remember(2**20)
 def _bar(mechanism: LinearQueries, confidence: float) -> ErrorBar:
     blank = mechanism._answers(np.zeros(mechanism.design.measurements, dtype=np.int64))
+    if mechanism.takes_answers and isinstance(mechanism.workload, Marginals) and not mechanism.design.complete:
+        radius = blank.table(mechanism.workload.attributes[0], confidence=confidence).radius
+        return ErrorBar(float(np.max(radius)), confidence, "the first query", around=False)
     cells = cell_radii(mechanism.design, blank._law, confidence)
     if cells is not None:
         return ErrorBar(cells.reshape(mechanism.workload.shape), confidence, "histogram", joint=False)

@@ -7,15 +7,42 @@ tables into it; the suite compares with an engine of plain arrays, which stands 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any, final
 
 import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidData
-from privet.tables import Aggregates, Bounded, Column, Float, Int, KeySet, Node, Rows, Salts, Scan, Source, Union
+from privet.tables import (
+    Aggregates,
+    Bool,
+    Bounded,
+    Category,
+    Coded,
+    Coding,
+    Column,
+    Float,
+    Int,
+    KeySet,
+    Node,
+    Rows,
+    Salts,
+    Scan,
+    Source,
+    Text,
+    Union,
+)
 from privet.tables.bounded import Sources
-from privet.tables.engines import Engine, RowsApart, check_sources, engine_of, exact_aggregates, registered_engines
+from privet.tables.engines import (
+    Engine,
+    RowsApart,
+    check_sources,
+    engine_of,
+    exact_aggregates,
+    exact_marginals,
+    registered_engines,
+)
 from privet.testing.law import law_of
 
 _ALL = KeySet((), ((),))
@@ -101,6 +128,39 @@ def check_rows_are_all_there(example: EngineExample) -> None:
     counted = int(exact_aggregates(Bounded(source, (), _ALL), example.sources, example.salts).rows[0])
     assert sum(rows for rows, _ in seen) == counted, f"{example.kind}: other rows in a scan than are counted"
     assert all(inside for _, inside in seen), f"{example.kind}: values beyond the bounds of their column"
+
+
+@law_of("engine")
+def check_tables_of_counts_are_exact(example: EngineExample) -> None:
+    """Tables of counts over sets of columns are whole numbers of 64 bits, those of the sums by all codes at once, and all
+    from the same rows of each person: a table summed over a column is the table without it."""
+    coded = Coded(example.plan.rows, _coding(example))
+    sizes = coded.coding.sizes
+    cliques = [each for k in range(len(sizes) + 1) for each in combinations(range(len(sizes)), k)]
+    check_sources(coded, example.sources)
+    found = dict(zip(cliques, exact_marginals(coded, cliques, example.sources, example.salts), strict=True))
+    by_codes = exact_aggregates(coded.bounded, example.sources, example.salts)
+    whole = np.zeros(sizes, dtype=np.int64)
+    for codes, many in zip(by_codes.found or (), by_codes.rows.tolist(), strict=True):
+        whole[tuple(codes)] += many
+    for clique, table in found.items():
+        others = tuple(i for i in range(len(sizes)) if i not in clique)
+        assert table.dtype == np.int64, f"{example.kind}: a table of counts is not of whole numbers of 64 bits"
+        assert np.array_equal(table, whole.sum(axis=others)), f"{example.kind}: another table of counts than expected"
+        rows = found[cliques[-1]].sum(axis=others)
+        assert np.array_equal(table, rows), f"{example.kind}: tables of counts are from different rows of a person"
+
+
+def _coding(example: EngineExample) -> Coding:
+    """Up to four columns of the plan, those of many values in four bins."""
+    found: dict[str, Column] = {}
+    for name, column in example.plan.rows.columns.items():
+        if not isinstance(column, Text) and len(found) < 4:
+            found[name] = column
+    wide = [
+        name for name, each in found.items() if not isinstance(each, Category | Bool) and each.span[0] < each.span[1]
+    ]
+    return Coding.of(found, bins=dict.fromkeys(wide, 4))
 
 
 def _numbers(example: EngineExample) -> dict[str, Column]:

@@ -17,6 +17,7 @@ from privet.workloads.marginals import Marginals
 from privet.workloads.workload import Workload
 
 Attributes = tuple[int, ...]
+_LARGEST = 2**61  # no measurement of tables lies beyond
 _EXACT = 12  # attributes up to which every way in which two cells may differ is looked at
 
 
@@ -83,9 +84,55 @@ class Residuals(Design):
 
     def _residual(self, cells: Array, part: Attributes) -> Array:
         table = np.sum(cells, axis=tuple(i for i in range(len(self.domain)) if i not in part))
-        for axis, attribute in enumerate(part):
-            table = self.domain[attribute] * table - np.sum(table, axis=axis, keepdims=True)
-        return np.asarray(table)
+        return _centred(table, [self.domain[i] for i in part])
+
+    def measure_tables(self, workload: Marginals, answers: Array) -> Array:
+        """The measurements of whole numbers, as `measure` makes them, from the answers to marginals that cover every set:
+        the domain, which may have more cells than any memory, is never built."""
+        tables, start, found = {}, 0, []
+        for each in workload.attributes:
+            size = self._values(each)
+            tables[each] = answers[start : start + size].reshape([self.domain[i] for i in each])
+            start += size
+        for part in self.parts:
+            inside = [each for each in tables if set(part) <= set(each)]
+            nearest = min(inside, key=self._values)
+            held = tables[nearest]
+            if float(np.abs(held.astype(float)).sum()) * prod(self.domain[i] + 1.0 for i in part) >= _LARGEST:
+                held = held.astype(
+                    object
+                )  # whole numbers of any size; a measurement that stays beyond is cut by itself
+            table = np.sum(held, axis=tuple(k for k, i in enumerate(nearest) if i not in part))
+            each = np.reshape(_centred(table, [self.domain[i] for i in part]), -1)
+            found.append(np.clip(each, -_LARGEST, _LARGEST).astype(np.int64))
+        return np.concatenate(found)
+
+    def table(self, measured: Array, attributes: Attributes) -> Array:
+        """One marginal, rebuilt from the measurements of its own sets alone."""
+        found, start = np.zeros([self.domain[i] for i in attributes]), 0
+        for part in self.parts:
+            size = self._values(part)
+            if set(part) <= set(attributes):
+                each = np.asarray(measured[start : start + size], dtype=float).reshape([self.domain[i] for i in part])
+                for axis in range(len(part)):
+                    each = each - np.mean(each, axis=axis, keepdims=True)
+                found += each.reshape([self.domain[i] if i in part else 1 for i in attributes])
+            start += size
+        return found / self._values(attributes)
+
+    def table_weights(self, attributes: Attributes) -> tuple[tuple[int, ...], Array]:
+        """The places of the sets that a marginal is rebuilt from, and the weights of their measurements in its first cell.
+        All cells are alike: the weights of another are these in another order."""
+        places = tuple(k for k, part in enumerate(self.parts) if set(part) <= set(attributes))
+        found = []
+        for k in places:
+            weights = np.ones(())
+            for i in self.parts[k]:
+                side = np.full(self.domain[i], -1.0 / self.domain[i])
+                side[0] += 1.0
+                weights = np.multiply.outer(weights, side)
+            found.append(weights.reshape(-1))
+        return places, np.concatenate(found) / self._values(attributes)
 
     def reconstruct(self, measured: Array) -> Array:
         """The part of the histogram that the tables determine; the rest is spread evenly."""
@@ -171,6 +218,13 @@ class Residuals(Design):
             prod(2 * (self.domain[i] - 1) for i in part) * (self.cells // self._values(part)) for part in self.parts
         )
         return max(rows)
+
+
+def _centred(table: Array, sizes: list[int]) -> Array:
+    """n x - sum along every axis."""
+    for axis, size in enumerate(sizes):
+        table = size * table - np.sum(table, axis=axis, keepdims=True)
+    return np.asarray(table)
 
 
 def _share(domain: tuple[int, ...], part: Attributes) -> float:
