@@ -38,7 +38,7 @@ plant(
 )
 plant(
     "the first tables are not charged",
-    "synth:AIMPlan._run",
+    "synth:AIMPlan._columns",
     "noise = table_noise(purse.buy(_MEASURE * share), self.task)",
     "noise = table_noise(self.money.share(_MEASURE * share), self.task)",
     _AIM,

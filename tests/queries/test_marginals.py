@@ -10,7 +10,7 @@ import pytest
 import privet as pv
 from privet import audit, noise
 from privet.errors import InvalidParameter
-from privet.queries import marginals as asked
+from privet.queries import histograms as asked
 from privet.tables import Coded, Data
 from privet.tables.keys import all_keys
 from privet.workloads import LinearQueries, Marginals, ResidualTables

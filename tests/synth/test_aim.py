@@ -61,6 +61,36 @@ def test_the_rounds_spend_the_budget_and_not_more(promise: Guarantee) -> None:
         assert any(isinstance(each, Gaussian) for each in parts)
 
 
+@pytest.mark.parametrize("promise", [Guarantee(rho=1e-4), Guarantee(0.02), Guarantee(mu=0.01)], ids=str)
+def test_a_budget_for_no_table_goes_to_the_columns(promise: Guarantee) -> None:
+    """Three hundred rows under noise that is larger: a table of two columns would be noise alone."""
+    plan = synth.AIM(workload=2, steps=20)._plan(task_of(sizes=SIZES), promise)
+    watch = _Watch()
+    with observed(watch):
+        model = plan.release(data_of(correlated(300)), source=Seeded(1)).value
+    parts = [each for each in watch.parts if each is not plan]
+    assert {len(each.clique) for each in model.measurements} == {1}
+    assert len(parts) == len(model.measurements) >= 2 * len(SIZES)
+    spent = math.fsum(
+        each.loss.zcdp().rho / promise.rho
+        if promise.rho is not None
+        else (each.loss.gdp() / promise.mu) ** 2
+        if promise.mu is not None
+        else each.loss.pure() / promise.epsilon
+        for each in parts
+    )
+    assert spent <= 1.0
+    assert spent == pytest.approx(1.0, rel=1e-6)
+
+
+def test_columns_that_are_seen_are_measured_once_and_rounds_follow() -> None:
+    plan = synth.AIM(workload=2, steps=20)._plan(task_of(sizes=SIZES), Guarantee(rho=0.5))
+    model = plan.release(data_of(correlated(300)), source=Seeded(1)).value
+    first = [each.clique for each in model.measurements[: len(SIZES) + 1]]
+    assert first[: len(SIZES)] == [(i,) for i in range(len(SIZES))]
+    assert any(len(each.clique) == 2 for each in model.measurements)
+
+
 def test_a_purse_refuses_what_the_rest_does_not_cover() -> None:
     purse = Purse(Guarantee(rho=1.0))
     for _ in range(10):

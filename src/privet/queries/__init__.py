@@ -31,9 +31,12 @@ from privet.queries.histogram_answers import (
     HistogramAnswers as HistogramAnswers,
     TopValues as TopValues,
 )
-from privet.queries.histograms import HistogramQuestion as HistogramQuestion, TopQuestion as TopQuestion
+from privet.queries.histograms import (
+    HistogramQuestion as HistogramQuestion,
+    MarginalQuestion as MarginalQuestion,
+    TopQuestion as TopQuestion,
+)
 from privet.queries.marginal_answers import MarginalAnswers as MarginalAnswers
-from privet.queries.marginals import MarginalQuestion as MarginalQuestion
 from privet.queries.query import Preview as Preview, Query as Query
 from privet.queries.question import TableAlgorithm as TableAlgorithm, TableQuestion as TableQuestion
 from privet.queries.selection import Selection as Selection

@@ -1,6 +1,8 @@
 """Questions that are answered from one histogram: each plans its cells and its workload without any data."""
 
 from dataclasses import dataclass, field
+from itertools import combinations
+from math import prod
 from typing import Any, Unpack, final
 
 from privet._validate import count, fraction
@@ -9,18 +11,21 @@ from privet.mechanisms import Sensitivity, TopK
 from privet.privacy import Promise
 from privet.queries.atoms import possible_patterns
 from privet.queries.histogram_answers import HistogramAnswers, TopValues
+from privet.queries.marginal_answers import MarginalAnswers
 from privet.queries.quantile_part import bin_count, binned
 from privet.queries.question import TableQuestion
-from privet.tables import Bounded, Condition, Data, Derive, Float, KeySet, Node, Pattern
+from privet.tables import Bounded, Coded, Coding, Condition, Data, Derive, Float, KeySet, Node, Pattern, Person
 from privet.tables.columns import known_column
 from privet.tables.keys import all_keys
-from privet.tables.plan import in_one_group
-from privet.workloads import AllRanges, NoiseNorm, Plan, Prefix, Rows, Workload
+from privet.tables.plan import in_groups, in_one_group
+from privet.workloads import AllRanges, Marginals, NoiseNorm, Plan, Prefix, ResidualTables, Rows, Workload
 from privet.workloads.plan import candidates, make_plan
 
 _PATTERN = "(pattern)"
 _BINS = 4096
 _SEARCHED = 256
+_LISTED = 2**24  # cells up to which tables of counts may be measured by the cells of all columns
+_MOST = 2**24  # cells of all tables of counts that are asked for
 _NORMS: tuple[NoiseNorm, NoiseNorm] = ("l1", "l2")
 
 
@@ -49,11 +54,37 @@ class HistogramQuestion(TableQuestion):
 
     def preview(self, **promise: Unpack[Promise]) -> Plan:
         """The plan of the workload: every strategy with its error; no data are looked at."""
-        tried = None
-        if self.workload.cells > _SEARCHED:  # what is searched for takes seconds there, for a tenth less error
-            every = [each for norm in _NORMS for each in candidates(self.workload, norm)]
-            tried = [each for each in dict.fromkeys(every) if not each.searched]
-        return make_plan(self.workload, tried, {"unit": self.unit, "max_rows": self.plan.reach.most_rows}, promise)
+        return _least_error(self.workload, {"unit": self.unit, "max_rows": self.plan.reach.most_rows}, promise)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MarginalQuestion(TableQuestion):
+    """Tables of counts over sets of columns, as a question for a ledger."""
+
+    coded: Coded
+    workload: Marginals
+    data: Data = field(repr=False)
+
+    def bounded(self) -> Bounded:
+        return self.coded.bounded
+
+    def told(self, **promise: Unpack[Promise]) -> str:
+        """The strategy of least error, in a line."""
+        plan = self.preview(**promise)
+        return f"{plan.workload.describe()}: RMSE {plan.best.rmse:.4g} ({plan.mechanism.strategy.describe()})"
+
+    def for_budget(self, **promise: Unpack[Promise]) -> MarginalAnswers:
+        """The mechanism of least error within the promise; no data are looked at."""
+        queries = self.preview(**promise).mechanism
+        return MarginalAnswers(coded=self.coded, queries=queries, at=queries.at)
+
+    def preview(self, **promise: Unpack[Promise]) -> Plan:
+        """The plan of the workload: every strategy with its error; no data are looked at."""
+        facts = {"unit": self.unit, "max_rows": self.coded.most_rows}
+        if self.workload.cells > _LISTED:  # the one strategy that needs no more than the tables themselves
+            return make_plan(self.workload, [ResidualTables()], facts, promise)
+        return _least_error(self.workload, facts, promise)
 
 
 @final
@@ -134,3 +165,32 @@ def top_question(rows: Node, data: Data, column: str, k: int) -> TopQuestion:
     if not 1 <= count("k", k, 1) <= len(keys):
         raise InvalidParameter(f"k must be from 1 to {len(keys)}, the number of values")
     return TopQuestion(Bounded(rows, (column,), keys), k, data)
+
+
+def marginal_question(rows: Node, data: Data, names: tuple[str, ...], way: int) -> MarginalQuestion:
+    """All tables of `way` columns out of these."""
+    if not names or len(set(names)) != len(names):
+        raise InvalidParameter("name the columns of a table of counts, each once")
+    for name in names:
+        if known_column(rows.columns, name, " to count by").domain is None:
+            raise InvalidParameter(
+                f"column {name!r} has no public list of values: describe it as pv.Category([...]), or put it into bins"
+            )
+    if not 1 <= count("way", way, 1) <= len(names):
+        raise InvalidParameter(f"way must be from 1 to {len(names)}, the number of columns")
+    coding = Coding.of({name: rows.columns[name] for name in names})
+    chosen = tuple(combinations(range(len(names)), way))
+    if sum(prod(coding.sizes[i] for i in each) for each in chosen) > _MOST:
+        raise InvalidParameter(f"these tables have more than {_MOST} cells together: take fewer columns or wider bins")
+    unit = rows.unit
+    kept = in_groups(rows, unit.max_groups) if isinstance(unit, Person) and unit.max_groups is not None else rows
+    return MarginalQuestion(Coded(kept, coding), Marginals(coding.sizes, chosen), data)
+
+
+def _least_error(workload: Workload, facts: dict[str, Any], promise: Promise) -> Plan:
+    """The plan of a workload: every strategy with its error."""
+    tried = None
+    if workload.cells > _SEARCHED:  # what is searched for takes seconds there, for a tenth less error
+        every = [each for norm in _NORMS for each in candidates(workload, norm)]
+        tried = [each for each in dict.fromkeys(every) if not each.searched]
+    return make_plan(workload, tried, facts, promise)

@@ -5,6 +5,7 @@ A new kind of question is a `TableQuestion` (public: a plan and what is asked of
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from privet._numerics import Array
@@ -14,7 +15,6 @@ from privet.privacy import Promise, Unit
 from privet.queries.explain import explained_plan
 from privet.queries.other_names import no_such_name
 from privet.tables import Aggregates, Bounded, Coded, Data
-from privet.tables.coded import Cliques
 from privet.tables.data import drawn_salts
 
 
@@ -92,7 +92,9 @@ class TableAlgorithm(ABC):
         algorithm: Any = self
         return data.exact_aggregates(plan, algorithm._coins(coin, drawn_salts, source))
 
-    def _exact_tables(self, data: Data, coded: Coded, cliques: Cliques, source: Source) -> list[Array]:
+    def _exact_tables(
+        self, data: Data, coded: Coded, cliques: Sequence[tuple[int, ...]], source: Source
+    ) -> list[Array]:
         """Exact counts of every clique, from one choice of each person's rows: for the parts, and for nothing else."""
         algorithm: Any = self
         return data.exact_marginals(coded, cliques, algorithm._coins("salt", drawn_salts, source))

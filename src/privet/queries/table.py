@@ -16,13 +16,14 @@ from privet.queries.bins import bins_of, edges_of, from_multiples
 from privet.queries.covariances import CovarianceQuestion
 from privet.queries.histograms import (
     HistogramQuestion,
+    MarginalQuestion,
     TopQuestion,
     filtered_counts,
+    marginal_question,
     quantile_question,
     range_question,
     top_question,
 )
-from privet.queries.marginals import MarginalQuestion, marginal_question
 from privet.queries.other_names import no_such_name
 from privet.queries.query import Query
 from privet.queries.selection import ColumnOf, Selection, condition_of

@@ -18,7 +18,7 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Gaussian, Source, register
 from privet.privacy import Guarantee
 from privet.synth.error_bars import CandidateBound
-from privet.synth.graph import Clique, GraphModel, Measurement, fitted, least_variance_total, tree_cells
+from privet.synth.graph import Clique, GraphModel, Measurement, combined, fitted, least_variance_total, tree_cells
 from privet.synth.marginal_workload import Asked, MarginalWorkload, answered, exact_scores, fitting
 from privet.synth.money import (
     UNITS,
@@ -41,6 +41,8 @@ from privet.synth.task import Task
 from privet.tables import Data, Described
 
 _MEASURE = 0.9  # of a round's share; the rest chooses
+_HIDDEN = 0.5  # of all rows: columns whose counts have more noise than that are measured again
+_NOTHING = 2.0**-30  # of the budget: no part is bought for less
 _MOST = 2**26  # cells of all candidates
 _QUICK = 50, 1e-3  # steps and tolerance of a round's fit: closer fits follow noise, and choose no better
 
@@ -158,14 +160,10 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         columns, weights = [(i,) for i in range(len(self.task.sizes))], self.weights
         tables = self._exact_tables(prepared, list(dict.fromkeys([*columns, *weights])), source)
         purse, work = Purse(self.money), track("thousandths of the budget", 1000)
-        share = 1.0 / (self.rounds * len(columns))
-        found = []
-        for each in columns:
-            noise = table_noise(purse.buy(_MEASURE * share), self.task)
-            found.append(measured(each, noise.release(tables[each], source=source).value, noise))
+        found, share = self._columns(tables, purse, source)
         taken = dict[Clique, float]()
         model = self._fitted(found, taken, None, *_QUICK)
-        last, bounds = False, dict[Clique, CandidateBound]()
+        last, bounds = purse.left < _NOTHING, dict[Clique, CandidateBound]()
         while not last:
             last = purse.left < 2.0 * share
             share = purse.left if last else share
@@ -199,6 +197,27 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         return SyntheticModel(
             self.task.coded.coding, final, found, candidates=drifted, method="AIM", public=list(taken)
         )
+
+    def _columns(self, tables: Mapping[Clique, Array], purse: Purse, source: Source) -> tuple[list[Measurement], float]:
+        """Noisy counts of every column, and again, each time for a larger share, as long as noise hides them: tables of
+        several columns would say less still. By paid counts alone. With them the share of the first round."""
+        columns, found = [(i,) for i in range(len(self.task.sizes))], list[Measurement]()
+        share = 1.0 / (self.rounds * len(columns))
+        while True:
+            for each in columns:
+                noise = table_noise(purse.buy(_MEASURE * share), self.task)
+                found.append(measured(each, noise.release(tables[each], source=source).value, noise))
+            if self.public is not None or purse.left < _NOTHING or not self._hidden(found):
+                return found, share
+            share *= growth(self.money)
+            if 2.0 * _MEASURE * share * len(columns) > purse.left:  # no round would be left that is worth it
+                share = purse.left / (_MEASURE * len(columns))
+
+    def _hidden(self, found: list[Measurement]) -> bool:
+        """True if noise on the counts of a column is as large as half of all rows, on the mean over columns."""
+        total = least_variance_total(found).value if self.task.rows is None else float(self.task.rows)
+        noises = [values.size / math.sqrt(float(weights.flat[0])) for values, weights in combined(found).values()]
+        return math.sqrt(2.0 / math.pi) * sum(noises) / len(noises) > _HIDDEN * total
 
     def _guesses(self, answers: Iterable[Clique], taken: Mapping[Clique, float], total: float) -> dict[Clique, Array]:
         """The public tables that may be taken next, for so many rows."""

@@ -99,12 +99,10 @@ class Residuals(Design):
             nearest = min(inside, key=self._values)
             held = tables[nearest]
             if float(np.abs(held.astype(float)).sum()) * prod(self.domain[i] + 1.0 for i in part) >= _LARGEST:
-                held = held.astype(
-                    object
-                )  # whole numbers of any size; a measurement that stays beyond is cut by itself
+                held = held.astype(object)  # whole numbers of any size; a measurement that stays beyond is cut
             table = np.sum(held, axis=tuple(k for k, i in enumerate(nearest) if i not in part))
-            each = np.reshape(_centred(table, [self.domain[i] for i in part]), -1)
-            found.append(np.clip(each, -_LARGEST, _LARGEST).astype(np.int64))
+            centred = np.reshape(_centred(table, [self.domain[i] for i in part]), -1)
+            found.append(np.clip(centred, -_LARGEST, _LARGEST).astype(np.int64))
         return np.concatenate(found)
 
     def table(self, measured: Array, attributes: Attributes) -> Array:
