@@ -60,7 +60,7 @@ class MarginalAnswers(TableAlgorithm, Algorithm[Data, Answer]):
 
     @property
     def _cliques(self) -> tuple[tuple[int, ...], ...]:
-        """What an engine counts: the tables that are asked for, or all columns at once where cells are measured."""
+        """The sets that an engine counts: the tables asked for, or all columns at once where cells are measured."""
         return self._tables if self.queries.takes_answers else (tuple(range(len(self.coded.coding.sizes))),)
 
     @property
