@@ -14,10 +14,23 @@ from privet.queries.histogram_answers import HistogramAnswers, TopValues
 from privet.queries.marginal_answers import MarginalAnswers
 from privet.queries.quantile_part import bin_count, binned
 from privet.queries.question import TableQuestion
-from privet.tables import Bounded, Coded, Coding, Condition, Data, Derive, Float, KeySet, Node, Pattern, Person
+from privet.tables import (
+    Bounded,
+    Coded,
+    Coding,
+    Condition,
+    Data,
+    Derive,
+    Float,
+    KeySet,
+    Node,
+    Pattern,
+    Person,
+    in_groups,
+    in_one_group,
+)
 from privet.tables.columns import known_column
 from privet.tables.keys import all_keys
-from privet.tables.plan import in_groups, in_one_group
 from privet.workloads import AllRanges, Marginals, NoiseNorm, Plan, Prefix, ResidualTables, Rows, Workload
 from privet.workloads.plan import candidates, make_plan
 

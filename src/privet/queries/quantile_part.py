@@ -10,8 +10,7 @@ from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.mechanisms import Exponential
 from privet.queries.aggregates import Quantile
-from privet.tables import Aggregates, Bin, Bounded, Column, Date, Derive, Float, KeySet, Node, Ref
-from privet.tables.plan import in_groups
+from privet.tables import Aggregates, Bin, Bounded, Column, Date, Derive, Float, KeySet, Node, Ref, in_groups
 
 MOST_BINS = 4096
 _MOST_ASKED = 2**20  # bins that a caller may ask for: each is a key

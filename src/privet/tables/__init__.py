@@ -52,6 +52,8 @@ from privet.tables.plan import (
     Source as Source,
     Union as Union,
     Where as Where,
+    in_groups as in_groups,
+    in_one_group as in_one_group,
 )
 from privet.tables.reach import Reach as Reach
 from privet.tables.scan import Scan as Scan
