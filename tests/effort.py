@@ -1,6 +1,6 @@
 """One number from which hunts, fuzzers and long grids take their size: `PRIVET_HUNT`.
 
-With 1, which it is unless the environment says otherwise, `make test-slow` takes about an hour of one core; with 20 a
+With 1, which it is unless the environment says otherwise, `make test-slow` takes about an hour on two free cores; with 20 a
 night. A part of 1 is a shorter look (.1: minutes). Statistical tests do not ask here: their number of draws is their power.
 """
 

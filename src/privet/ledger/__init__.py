@@ -1,7 +1,12 @@
 """The ledger: the only room with state. Append-only, durable entries, budgets and odometers."""
 
 from privet._face import face
-from privet.ledger.ambient import current as current, pay as pay, payer_of as payer_of
+from privet.ledger.ambient import (
+    checked_ledger as checked_ledger,
+    current as current,
+    pay as pay,
+    payer_of as payer_of,
+)
 from privet.ledger.anchor import (
     Anchor as Anchor,
     AnchorFile as AnchorFile,

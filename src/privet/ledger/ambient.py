@@ -40,8 +40,16 @@ def payer_of(ledger: "Ledger | None") -> "Ledger | None":
     >>> payer_of(ledger) is ledger, payer_of(None) is None
     (True, True)
     """
-    if ledger is None:
-        return current()
+    return current() if ledger is None else checked_ledger(ledger)
+
+
+def checked_ledger(ledger: object) -> "Ledger":
+    """The ledger itself, or a sentence for what is none.
+
+    >>> checked_ledger("visits.ledger")
+    Traceback (most recent call last):
+    privet.errors.InvalidParameter: ledger must be a Ledger: pv.Ledger.open(...) or pv.Ledger.create(...), got str
+    """
     if not _is_ledger(ledger):
         raise InvalidParameter(
             f"ledger must be a Ledger: pv.Ledger.open(...) or pv.Ledger.create(...), got {type(ledger).__name__}"

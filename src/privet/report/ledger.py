@@ -12,7 +12,7 @@ from privet import _markup as markup
 from privet._calls import door
 from privet._markup import Shown
 from privet.errors import InvalidParameter
-from privet.ledger import Event, Explanation, Standing
+from privet.ledger import Event, Explanation, Standing, checked_ledger
 from privet.privacy import GaussianLoss, LaplaceLoss, Unit
 from privet.report.figure import Figure, accent, label, muted, new_figure, title
 from privet.report.numbers import percent_up, plain, round_down, round_up
@@ -136,7 +136,7 @@ def _finite(value: object) -> object:
 @door
 def ledger_status(ledger: "Ledger") -> LedgerStatus:
     """Read a ledger for showing it."""
-    policy = ledger.policy
+    policy = checked_ledger(ledger).policy
     events = ledger.history()
     kinds = [event.kind for event in events]
     paid = [event for event in events if event.kind == "reserve" and event.slices is None]
