@@ -119,14 +119,14 @@ plant(
 plant(
     "the lie may be the truth",
     "mechanisms:ResponseMechanism._draw",
-    "other = other + (other >= true)",
-    "other = (other + noise.uniform_int(bound=2, size=size, source=source)) % self._k",
+    "report += report >= true",
+    "report = (report + noise.uniform_int(bound=2, size=size, source=source)) % self._k",
     CHANNELS,
 )
 plant(
     "row 0 of Hadamard is used",
     "local:HadamardResponse._draw",
-    "(prepared + 1).astype(word)",
+    "prepared.astype(word) + word.type(1)",
     "prepared.astype(word)",
     CHANNELS,
 )

@@ -154,8 +154,8 @@ plant(
 plant(
     "randomized response: a lie may be the truth",
     "mechanisms:ResponseMechanism._draw",
-    "other = other + (other >= true)",
-    "other = other + (other > true)",
+    "report += report >= true",
+    "report += report > true",
 )
 plant(
     "randomized response: honest more often",

@@ -41,7 +41,7 @@ class BinaryVoteLoss(PrivacyLoss):
     **Reference:** Papernot et al. 2017, 2018, whose bounds are larger. **Proof:** docs/proofs/privacy/binary_vote.md.
 
     >>> round(BinaryVoteLoss(100, 20.0, "laplace").pure(), 4), round(BinaryVoteLoss(4, 1.0).gdp(), 4)
-    (0.0838, 1.4142)
+    (0.0856, 1.4142)
     """
 
     kind = "binary_vote"

@@ -30,7 +30,7 @@ def example_losses() -> dict[str, tuple[PrivacyLoss, ...]]:
     A kind brings its own (`PrivacyLoss.examples`); combinators, which need other kinds to hold, have theirs here.
 
     >>> sorted(example_losses())[:4]
-    ['above_threshold', 'approx', 'composed', 'discrete_gaussian']
+    ['above_threshold', 'approx', 'binary_vote', 'composed']
     """
     load_rooms()
     own = {kind: tuple(cls.examples()) for kind, cls in privacy.registered_kinds().items()}
