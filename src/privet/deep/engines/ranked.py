@@ -15,6 +15,7 @@ from privet.deep.clipping import Clip
 from privet.deep.engines.bookkeeping import Bookkeeping
 from privet.deep.engines.engine import Batch, Engine, ExampleLosses, batch_size, leaves, mapped
 from privet.errors import InvalidParameter
+from privet.noise import own_stream, uniform_int
 
 _LEADER = 0
 
@@ -56,22 +57,26 @@ def help_out(model: nn.Module, per_example_loss: Callable[[Any, Any], Tensor], c
     engine = Bookkeeping(ExampleLosses(model, per_example_loss), clip, None)
     held = {name: each.detach().clone() for name, each in model.named_parameters() if each.requires_grad}
     # What the model draws (dropout) is not to follow from the seed of a script, nor to be alike on two ranks.
-    kept = torch.get_rng_state()
-    torch.default_generator.seed()
-    while True:
-        told: list[Any] = [None]
-        dist.broadcast_object_list(told, src=_LEADER)
-        if told[0] is None:
-            torch.set_rng_state(kept)
-            return
-        forms, device = told[0]
-        held = {name: each.to(device) for name, each in held.items()}
-        for name in sorted(held):
-            dist.broadcast(held[name], src=_LEADER)
-        first, second = (mapped(_received, part) for part in _moved(forms, device))
-        some = next(iter(leaves(first)))
-        mask = _received(torch.empty(len(some), dtype=torch.uint8, device=device)).bool()
-        _added(engine(held, first, second, mask))
+    with own_stream(int(uniform_int(bound=2**63))):
+        while _helped(engine, held):
+            pass
+
+
+def _helped(engine: Engine, held: dict[str, Tensor]) -> bool:
+    """True after a share of a batch, with parameters that are kept for the next one; False where rank 0 needs no more."""
+    told: list[Any] = [None]
+    dist.broadcast_object_list(told, src=_LEADER)
+    if told[0] is None:
+        return False
+    forms, device = told[0]
+    for name in sorted(held):
+        held[name] = held[name].to(device)
+        dist.broadcast(held[name], src=_LEADER)
+    first, second = (mapped(_received, part) for part in _moved(forms, device))
+    some = next(iter(leaves(first)))
+    mask = _received(torch.empty(len(some), dtype=torch.uint8, device=device)).bool()
+    _added(engine(held, first, second, mask))
+    return True
 
 
 def dismiss() -> None:
