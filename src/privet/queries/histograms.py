@@ -182,13 +182,13 @@ def top_question(rows: Node, data: Data, column: str, k: int) -> TopQuestion:
 
 def marginal_question(rows: Node, data: Data, names: tuple[str, ...], way: int) -> MarginalQuestion:
     """All tables of `way` columns out of these."""
-    if not names or len(set(names)) != len(names):
-        raise InvalidParameter("name the columns of a table of counts, each once")
     for name in names:
         if known_column(rows.columns, name, " to count by").domain is None:
             raise InvalidParameter(
                 f"column {name!r} has no public list of values: describe it as pv.Category([...]), or put it into bins"
             )
+    if not names or len(set(names)) != len(names):
+        raise InvalidParameter("name the columns of a table of counts, each once")
     if not 1 <= count("way", way, 1) <= len(names):
         raise InvalidParameter(f"way must be from 1 to {len(names)}, the number of columns")
     coding = Coding.of({name: rows.columns[name] for name in names})
