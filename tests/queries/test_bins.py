@@ -134,3 +134,21 @@ def test_labels_are_kept_and_shown_everywhere():
 def test_mistakes_are_seen_when_they_are_typed(asked, words):
     with pytest.raises(InvalidParameter, match=words):
         asked(visits())
+
+
+@pytest.mark.parametrize(
+    ("asked", "labels"),
+    [
+        (lambda t: t.bin("x", width=1e-6).group_by("x_bin", keys=[10**6, 2 * 10**6]), ["[1, 1.000001)", "[2, 2.000001)"]),
+        (lambda t: t.bin("late", width=400).group_by("late_bin"), ["[9999-01-01, 9999-12-31)"]),
+        (lambda t: t.derive(g=t["late"].cut([-(2**80), 2**90])).group_by("g"), None),
+    ],
+)  # fmt: skip
+def test_labels_never_fail_after_the_payment(asked, labels):
+    """More bins than fit into memory, bins that end after the last day, edges that no day has."""
+    data = {"x": [1.0, 2.0], "late": ["9999-05-01", "9999-12-31"]}
+    table = pv.Table(data, columns={"x": pv.Float(0, 500), "late": pv.Date("9999-01-01", "9999-12-31")})
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e9))
+    found = ledger.release(asked(table).agg(n=pv.count()), epsilon=1e6).to_pandas()
+    assert found["n"].sum() == 2
+    assert labels is None or found.iloc[:, 0].tolist() == labels

@@ -6,17 +6,20 @@ one model draws must not depend on how much another one drew before: that depend
 
 import random
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+_TURN = threading.RLock()  # generators are shared by threads: one that put them back would take them from another
+
 
 @contextmanager
 def own_stream(seed: int) -> Iterator[None]:
     """The shared generators of Python, numpy and torch (where it is loaded, and of the device that it uses) begin at `seed`
-    inside, and go on afterwards as if nothing had happened. No noise of this library comes from them.
+    inside, and go on afterwards as if nothing had happened. Threads take turns. No noise of this library comes from them.
 
     >>> with own_stream(1):
     ...     first = np.random.random()
@@ -24,20 +27,21 @@ def own_stream(seed: int) -> Iterator[None]:
     ...     first == np.random.random()
     True
     """
-    before = random.getstate(), np.random.get_state()
-    generators = _generators(sys.modules.get("torch"))
-    states = [each.get_state() for each in generators]
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    for each in generators:
-        each.manual_seed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(before[0])
-        np.random.set_state(before[1])
-        for each, state in zip(generators, states, strict=True):
-            each.set_state(state)
+    with _TURN:
+        before = random.getstate(), np.random.get_state()
+        generators = _generators(sys.modules.get("torch"))
+        states = [each.get_state() for each in generators]
+        random.seed(seed)
+        np.random.seed(seed % 2**32)
+        for each in generators:
+            each.manual_seed(seed)
+        try:
+            yield
+        finally:
+            random.setstate(before[0])
+            np.random.set_state(before[1])
+            for each, state in zip(generators, states, strict=True):
+                each.set_state(state)
 
 
 def _generators(torch: Any) -> list[Any]:

@@ -2,8 +2,8 @@
 
 import datetime
 import math
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from privet.errors import InvalidParameter
@@ -12,6 +12,7 @@ from privet.queries.selection import plain_number
 from privet.tables import Bin, Column, Cut, Date, Derive, Float, Node, Ref, Where
 
 _MOST = 2**20
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
 def bins_of(column: str, low: Any, high: Any, floats: bool, width: float | None, bins: int | None) -> Bin:
@@ -80,44 +81,51 @@ def _edge(kind: Column, edge: Any) -> int | float:
     return plain_number(edge)
 
 
-def bin_labels(rows: Node, name: str) -> tuple[str, ...] | None:
-    """The label of each bin, by its number, where a column is made of bins; else None.
+def bin_label(rows: Node, name: str) -> Callable[[int], str] | None:
+    """The label of a bin, by its number, where a column is made of bins; else None. One by one: there may be more bins
+    than anybody asks about, and this runs after the payment.
 
     >>> from privet.tables import Int, Rows, Source
     >>> visits = Source("visits", (("age", Int(0, 110)),), Rows())
-    >>> bin_labels(Derive(visits, "group", Cut(Ref("age"), (18, 65))), "group")
-    ('[0, 18)', '[18, 65)', '[65, 110]')
+    >>> label = bin_label(Derive(visits, "group", Cut(Ref("age"), (18, 65))), "group")
+    >>> [label(each) for each in range(3)]
+    ['[0, 18)', '[18, 65)', '[65, 110]']
     """
     while isinstance(rows, Derive | Where):
         if isinstance(rows, Derive) and rows.name == name:
             made = rows.expression
-            if isinstance(made, Bin | Cut):
-                return _labels(made, made.of.column(rows.input.columns))
-            return None
+            if not isinstance(made, Bin | Cut):
+                return None
+            kind = made.of.column(rows.input.columns)
+            return partial(_of_bin, made, kind) if isinstance(made, Bin) else partial(_of_cut, made, kind)
         rows = rows.input
     return None
 
 
-def _labels(made: Bin | Cut, kind: Column) -> tuple[str, ...]:
-    low, high = kind.span
-    if isinstance(made, Bin):
-        ends = [made.start + i * made.width for i in range(made.count + 1)]
-        shown = [_told(kind, each) for each in ends]
-        pairs = [f"[{one}, {two})" for one, two in pairwise(shown)]
-        return (*pairs[:-1], pairs[-1][:-1] + "]") if isinstance(kind, Float) else tuple(pairs)
-    shown = [_told(kind, each) for each in made.edges]
-    if not shown:
-        return (f"[{_told(kind, low)}, {_told(kind, high)}]",)
-    inner = [f"[{one}, {two})" for one, two in pairwise(shown)]
-    first = f"[{_told(kind, low)}, {shown[0]})" if made.edges[0] > low else f"below {shown[0]}"
-    last = f"[{shown[-1]}, {_told(kind, high)}]" if made.edges[-1] <= high else f"{shown[-1]} or more"
-    if made.closed:
-        inner = [*inner[:-1], *(each[:-1] + "]" for each in inner[-1:])]
-        last = f"above {shown[-1]}"
-    return (first, *inner, last)
+def _of_bin(made: Bin, kind: Column, number: int) -> str:
+    first, last = (_told(kind, made.start + each * made.width) for each in (number, number + 1))
+    closed = isinstance(kind, Float) and number == made.count - 1
+    return f"[{first}, {last}{']' if closed else ')'}"
+
+
+def _of_cut(made: Cut, kind: Column, number: int) -> str:
+    (low, high), edges = kind.span, made.edges
+    first, last = number == 0, number == len(edges)
+    if first and last:
+        return f"[{_told(kind, low)}, {_told(kind, high)}]"
+    if first:
+        edge = _told(kind, edges[0])
+        return f"[{_told(kind, low)}, {edge})" if edges[0] > low else f"below {edge}"
+    edge = _told(kind, edges[number - 1])
+    if last and made.closed:
+        return f"above {edge}"
+    if last:
+        return f"[{edge}, {_told(kind, high)}]" if edges[-1] <= high else f"{edge} or more"
+    return f"[{edge}, {_told(kind, edges[number])}{']' if made.closed and number == len(edges) - 1 else ')'}"
 
 
 def _told(kind: Column, number: Any) -> str:
-    if isinstance(kind, Date):
-        return (datetime.date(1970, 1, 1) + datetime.timedelta(days=int(number))).isoformat()
+    if isinstance(kind, Date):  # a bin may end after the last day that there is
+        day = min(max(math.ceil(number) + _EPOCH, 1), datetime.date.max.toordinal())
+        return datetime.date.fromordinal(day).isoformat()
     return f"{number:.15g}" if isinstance(number, float) else str(number)

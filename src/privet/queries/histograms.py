@@ -38,7 +38,7 @@ _PATTERN = "(pattern)"
 _BINS = 4096
 _SEARCHED = 256
 _LISTED = 2**24  # cells up to which tables of counts may be measured by the cells of all columns
-_MOST = 2**24  # cells of all tables of counts that are asked for
+_MOST = 2**22  # cells of all tables of counts that are asked for: an answer names the columns of each
 _NORMS: tuple[NoiseNorm, NoiseNorm] = ("l1", "l2")
 
 

@@ -26,7 +26,7 @@ from privet.privacy import Composed, Guarantee, PrivacyLoss, Unit, to_replace
 from privet.queries.aggregate import Aggregate
 from privet.queries.aggregates import Count, CountPersons, Mean
 from privet.queries.answer import Answer
-from privet.queries.bins import bin_labels
+from privet.queries.bins import bin_label
 from privet.queries.discovered_keys import DiscoveredKeys
 from privet.queries.family import Family, Noisy
 from privet.queries.intervals import radius, spread
@@ -275,9 +275,9 @@ class _Answers:
         """Texts in the place of the numbers of bins, as people read them."""
         made = {}
         for i, name in enumerate(self.query.plan.names):
-            texts = bin_labels(self.query.plan.rows, name)
-            if texts is not None:
-                made[name] = key_array([None if key[i] is None else texts[int(key[i])] for key in self.keys])
+            label = bin_label(self.query.plan.rows, name)
+            if label is not None:
+                made[name] = key_array([None if key[i] is None else label(int(key[i])) for key in self.keys])
         return made
 
     def _put(self, name: str, request: Aggregate) -> None:
