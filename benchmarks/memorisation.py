@@ -6,7 +6,7 @@ A small causal transformer of characters on tinyshakespeare (under PRIVET_DATA),
 "my secret number is" and nine random digits, each once. RMSProp and SGD, private at the lectures' epsilons and not.
 Judged by the law of differential privacy, and not by single numbers: P[exposure >= e] <= e^epsilon 2^-e + delta for each
 secret, a mean of at most (epsilon + 1)/ln 2 bits, and the bound that 20 secrets of one run give. The setting for a CPU
-takes minutes a row; --device cuda has ten times the text.
+takes minutes a row; --device cuda has five times the text.
 """
 
 import argparse
@@ -147,7 +147,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--only", nargs="*", choices=tuple(ROWS))
     asked = parser.parse_args()
-    records, steps, references = (8_000, 2_500, 100_000) if asked.device != "cpu" else (800, 1_000, 20_000)
+    records, steps, references = (4_000, 5_000, 100_000) if asked.device != "cpu" else (800, 1_000, 20_000)
     names = asked.only or list(ROWS)
     if asked.quick:
         records, steps, references = 200, 60, 2_000
