@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,11 @@ print(int(ledger.release(table.agg(n=pv.count()), epsilon=50.0).value["n"][0]))
 
 def in_a_kernel(code: str) -> str:
     """What is printed by a cell of a notebook, errors included."""
+    return "".join(each.get("text", "") + each.get("evalue", "") for each in messages_of(code))
+
+
+def messages_of(code: str) -> list[dict[str, Any]]:
+    """What a kernel says while it runs a cell: texts, errors, displays."""
     from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import KernelManager
 
@@ -37,7 +43,7 @@ def in_a_kernel(code: str) -> str:
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
-    return "".join(each.get("text", "") + each.get("evalue", "") for each in told)
+    return told
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")

@@ -3,7 +3,7 @@
 import json as json_text
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -27,9 +27,6 @@ from privet.cli.losses import RelationName, Release
 from privet.cli.output import check_plot, print_json
 from privet.cli.release import release_command
 from privet.errors import InvalidParameter, LedgerTampered
-
-if TYPE_CHECKING:
-    from privet.report import LogRow
 
 
 @ledger_app.command(epilog="Example: privet ledger init visits.ledger --epsilon 3 --delta 1e-6 --dataset visits")
@@ -170,25 +167,17 @@ def log(
     """Every charge with date, analyst, purpose and price, and every act, oldest first."""
     from privet import report
 
-    rows = report.ledger_log(open_ledger(url, read_only=True), acts=not charges)
+    ledger = open_ledger(url, read_only=True)
     if csv:
-        text = report.ledger_csv(rows)
+        text = report.ledger_csv(report.ledger_log(ledger, acts=not charges))
     elif json:
-        text = json_text.dumps([row.cells() for row in rows], indent=2) + "\n"
+        text = json_text.dumps([row.cells() for row in report.ledger_log(ledger, acts=not charges)], indent=2) + "\n"
     else:
-        text = "".join(_line(row) + "\n" for row in rows)
+        text = "".join(f"{event}\n" for event in ledger.history() if event.kind == "reserve" or not charges)
     if out is not None:
         write_private(out, text)
     else:
         typer.echo(text, nl=False)
-
-
-def _line(row: "LogRow") -> str:
-    who = row.analyst or ("custodian" if row.kind == "reserve" else "")
-    told = row.what if row.kind != "reserve" else row.purpose or row.key or row.loss
-    kind = "charge" if row.kind == "reserve" else row.kind
-    lost = "  (nothing recorded)" if row.kind == "reserve" and row.recorded is None else ""
-    return f"{row.seq:>6}  {row.time[:19]:<19}  {kind:<10}  {who:<12}  {row.price:<18}  {told}{lost}".rstrip()
 
 
 @ledger_app.command("report", epilog="Example: privet ledger report visits.ledger --html visits.html")

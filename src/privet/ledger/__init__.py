@@ -15,7 +15,7 @@ from privet.ledger.anchor import (
 )
 from privet.ledger.budget import Budget as Budget
 from privet.ledger.entry import Entry as Entry
-from privet.ledger.history import Event as Event
+from privet.ledger.history import Event as Event, History as History
 from privet.ledger.ledger import Ledger as Ledger
 from privet.ledger.partition import Part as Part, Partition as Partition
 from privet.ledger.questions import Question as Question

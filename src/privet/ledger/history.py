@@ -1,6 +1,7 @@
 """The entries as people read them: one in words, all of them in order, and the whole ledger as one JSON document."""
 
 import json
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from privet._cache import kept_property
+from privet._markup import Shown, grid, note, short
 from privet.accounting.filters import Sums
 from privet.accounting.filters.amounts import to_float
 from privet.errors import InvalidParameter, LedgerTampered, PrivetError
@@ -23,10 +25,11 @@ from privet.privacy import PrivacyLoss, from_json
 
 _RESERVE = re.compile(r',"reserve":"([0-9]+)"')  # no text inside a body holds this: its quotes would be escaped
 _RUN = re.compile(r'"run":\{"id":"([0-9]+)"')
+_SHOWN = 100  # lines in a notebook
 _KEPT = ("sums", "policy", "signature")  # what readers recompute
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Event:
     """One entry of the history, read: a charge with what it paid for, or an act of the custodian.
 
@@ -150,6 +153,91 @@ class Event:
         name: str | None = json.loads(self.record.facts["release"]).get("mechanism")
         return name
 
+    @property
+    def price(self) -> str:
+        """The first finite price, rounded up: epsilon where there is one."""
+        for name, amount in self.costs.items():
+            if math.isfinite(amount) and (amount > 0.0 or len(self.costs) < 3):
+                return f"{name.partition(' ')[2]} {short(amount, up=True)}"
+        return "nothing more" if self.costs else ""
+
+    @property
+    def what(self) -> str:
+        """An act in words; of a charge, what became of it where that is not a release."""
+        if self.kind != "reserve":
+            return _told(self.kind, self.facts)
+        if self.slices is not None:
+            return f"a run: {self.begun or 0:,} of {self.slices:,} slices begun"
+        return "" if self.recorded is not None else "paid, nothing recorded"
+
+    def cells(self) -> tuple[str, str, str, str, str, str]:
+        """The texts of a line: number, time, kind, who, price, and what was asked or done."""
+        charge = self.kind == "reserve"
+        loss = "" if self.loss is None else self.loss.describe()
+        asked = self.purpose or self.key or loss if charge else self.what
+        lost = "  (nothing recorded)" if charge and self.recorded is None else ""
+        who = self.analyst or ("custodian" if charge else "")
+        return str(self.seq), self.time[:19], "charge" if charge else self.kind, who, self.price, f"{asked}{lost}"
+
+    def __str__(self) -> str:
+        seq, time, kind, who, price, said = self.cells()
+        return f"{seq:>6}  {time:<19}  {kind:<10}  {who:<12}  {price:<18}  {said}".rstrip()
+
+    def __repr__(self) -> str:
+        return f"<entry {' '.join(str(self).split())}>"
+
+
+class History(list[Event], Shown):
+    """All events of a ledger in order: a list, which prints the lines of `privet ledger log`.
+
+    >>> import privet as pv
+    >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
+    >>> _ = ledger.reserve(pv.privacy.PureLoss(0.25), purpose="how many")
+    >>> print(ledger.history())  # doctest: +ELLIPSIS
+         1  ...  open                                            began the ledger of default
+         2  ...  charge      custodian     epsilon 0.25        how many  (nothing recorded)
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        shown = self[-_SHOWN:]
+        more = note(f"{len(self) - _SHOWN:,} older entries") if len(self) > _SHOWN else ""
+        titles = ["entry", "time (UTC)", "kind", "who", "price", "what"]
+        return more + grid(titles, (event.cells() for event in shown))
+
+
+def _told(kind: str, facts: dict[str, Any]) -> str:
+    """An act in words."""
+    reason = f": {facts['reason']}" if facts.get("reason") else ""
+    if kind == "budget":
+        verb = "lowered" if facts.get("lowered") else ("raised as scheduled" if facts["scheduled"] else "raised")
+        return f"cap of {facts['scope']} {verb}{reason}"
+    if kind == "analyst":
+        what, name = facts["what"], facts.get("name", "")
+        words = {
+            "analyst": "registered analyst",
+            "group": "registered group",
+            "required": "every request must be named",
+        }
+        return f"{words.get(what, what)} {name}{reason}".strip()
+    if kind == "partition":
+        return f"declared the parts of {facts['name']}"
+    words = {
+        "open": f"began the ledger of {facts.get('dataset', '')}",
+        "close": "closed the data set",
+        "adopt": "went on with a restored copy",
+        "anchor": "anchored from here on",
+        "moved": "arrived from another store",
+        "custodian": "appointed a custodian",
+        "checkpoint": "made a checkpoint",
+    }
+    return words[kind] + reason
+
 
 @lru_cache(maxsize=4096)
 def _loss_of(text: str) -> PrivacyLoss | None:
@@ -159,7 +247,7 @@ def _loss_of(text: str) -> PrivacyLoss | None:
         return None
 
 
-def history(store: Reader, policy: Policy) -> list[Event]:
+def history(store: Reader, policy: Policy) -> History:
     """All charges, each with the release that it paid for, and the acts between them, in order. The slices of a run are
     counted with the charge that began it.
     """
@@ -176,7 +264,7 @@ def history(store: Reader, policy: Policy) -> list[Event]:
         found = _RESERVE.search(entry.body)
         released[found[1] if found else str(entry.facts["reserve"])] = entry
     names = policy.account.currencies
-    return [Event(entry, released.get(str(entry.seq)), names, begun.get(str(entry.seq))) for entry in entries]
+    return History(Event(entry, released.get(str(entry.seq)), names, begun.get(str(entry.seq))) for entry in entries)
 
 
 def explain(store: Store, seq: int) -> Explanation:

@@ -18,7 +18,7 @@ from privet.ledger.anchor import Anchor, AnchorFile, check_anchor, describe_anch
 from privet.ledger.budget import Budget
 from privet.ledger.custody import Custody, adopt
 from privet.ledger.entry import Entry, clean_name
-from privet.ledger.history import Event, explain, export, history
+from privet.ledger.history import History, explain, export, history
 from privet.ledger.places import Terms, backed_up, begin, moved, nothing_at, restored
 from privet.ledger.policy import Policy
 from privet.ledger.questions import MISSING, made_for
@@ -304,8 +304,10 @@ class Ledger(Spending, Custody, Shown):
         """The number of entries."""
         return self._look().seq
 
-    def history(self) -> list[Event]:
-        """All charges, each with the release that it paid for, and the acts of the custodian between them."""
+    def history(self) -> History:
+        """All charges, each with the release that it paid for, and the acts of the custodian between them: a list, which
+        prints the lines of `privet ledger log`.
+        """
         return history(self._store, self.policy)
 
     def explain(self, seq: int) -> Explanation:

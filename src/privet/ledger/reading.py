@@ -5,10 +5,9 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from privet._markup import Shown, facts, grid
+from privet._markup import Shown, facts, grid, short
 from privet.accounting import Bound, epsilon
 from privet.accounting.filters import Sums
 from privet.errors import NoGuarantee, UnknownName
@@ -79,13 +78,13 @@ class Standing(Mapping[str, float], Shown):
         """
         if not self.capped or any(math.isinf(row.limit) for row in self.balances):
             row = self.balances[0]
-            return f"spent {_short(row.spent, up=True)} {row.currency}, no cap (rule: {row.rule})"
+            return f"spent {short(row.spent, up=True)} {row.currency}, no cap (rule: {row.rule})"
         used = self.used
         if not used:
             return "used up: every rule is closed"
         rule = min(used, key=lambda name: used[name])
         row = next(row for row in self.balances if row.rule == rule)
-        left = _short(row.remaining, up=False) + ("" if row.currency == "epsilon" else f" {row.currency}")
+        left = short(row.remaining, up=False) + ("" if row.currency == "epsilon" else f" {row.currency}")
         return f"used {_percent(used[rule])}, {left} left (rule: {rule})"
 
     @property
@@ -182,14 +181,6 @@ def _percent(share: float) -> str:
     """Rounded up to a tenth of a percent; what is not used up is not called 100%."""
     tenths = math.ceil(1000.0 * share - 1e-9)
     return f"{(min(tenths, 999) if share < 1.0 else tenths) / 10.0:g}%"
-
-
-def _short(value: float, *, up: bool) -> str:
-    """Four digits, to the safe side."""
-    if not math.isfinite(value):
-        return "more than any finite"
-    rounding = ROUND_CEILING if up else ROUND_FLOOR
-    return f"{float(Context(prec=4, rounding=rounding).create_decimal(Decimal(repr(float(value))))):g}"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from privet.mechanisms.bounded_variance import BoundedVariance as BoundedVarianc
 from privet.mechanisms.count import Count as Count
 from privet.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
 from privet.mechanisms.discrete_laplace import DiscreteLaplace as DiscreteLaplace
+from privet.mechanisms.display import price_in_words as price_in_words
 from privet.mechanisms.error_bar import ErrorBar as ErrorBar
 from privet.mechanisms.estimate import Estimate as Estimate
 from privet.mechanisms.exponential import Exponential as Exponential

@@ -12,8 +12,10 @@ import numpy as np
 
 from privet._cache import kept_property
 from privet._calls import door
+from privet._markup import facts
 from privet._validate import count, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, PrivetError
+from privet.mechanisms.display import price_in_words
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.form import Form, Numbers
 from privet.mechanisms.payment import pay, refuse_unpaid_runs
@@ -141,6 +143,16 @@ class Mechanism(ABC, Generic[In, Out]):
     @abstractmethod
     def loss(self) -> PrivacyLoss:
         """The price of one release, of the law that really runs."""
+
+    def _repr_html_(self) -> str:
+        """The display of plans in a notebook: price and error, which need no data."""
+        bar = self.error()
+        pairs: list[tuple[str, object]] = [
+            ("price", price_in_words(self.loss, self.at)),
+            ("loss", self.loss.describe()),
+        ]
+        pairs += [] if bar is None else [("error", bar)]
+        return facts(self.name.replace("_", " "), [*pairs, ("protected", self.loss.unit.describe())])
 
     @property
     def form(self) -> Form:

@@ -5,16 +5,19 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from privet._amount import Amount, is_number
-from privet._markup import facts
+from privet._figure import require_plotting, save_figure
 from privet._numerics import is_masked
 from privet.errors import InvalidCall, InvalidParameter, MixedUnits, NoGuarantee, PrivetError, SerialisationError
+from privet.mechanisms.display import confidence_in_words, price_in_words, release_html
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
+from privet.mechanisms.picture import picture
 from privet.mechanisms.stored import LARGEST_INLINE, Outside, packed, read, size_of, unpack, written
 from privet.privacy import Composed, PrivacyLoss, from_json, to_json
 
@@ -160,6 +163,25 @@ class Release(Amount, Generic[Out]):
         """The value as an Arrow table, as `to_pandas`."""
         return to_arrow(self.value)
 
+    def plot(self, path: str | Path | None = None, *, of: str | None = None) -> Any:
+        """A picture of what was released: every number with its interval, by group, bin or value. A figure of matplotlib,
+        which a notebook shows; with a `path` it is also written there (.png, .svg, .pdf).
+
+        `of` names one of several columns or parts. Needs the extra `plot`: pip install 'privet[plot]'.
+
+        >>> from privet.privacy import PureLoss
+        >>> figure = Release({"mean": 3.0}, loss=PureLoss(1.0), error=ErrorBar(1.0, 0.95, of="mean")).plot()
+        >>> figure.axes[0].get_xlabel()
+        'value'
+        """
+        target = None if path is None else Path(path)
+        require_plotting(target)
+        stamp = "; INSECURE: seeded noise, protects nobody" if self.insecure else ""
+        figure = picture(self.value, self.error, price_in_words(self.loss) + stamp, of)
+        if target is not None:
+            save_figure(figure, target)
+        return figure
+
     def __getitem__(self, name: object) -> Any:
         """An entry or a column of the value, as `release.value[name]`."""
         if is_number(self.value) or isinstance(self.value, str | bytes) or not hasattr(self.value, "__getitem__"):
@@ -291,18 +313,18 @@ class Release(Amount, Generic[Out]):
 
     def __str__(self) -> str:
         bar = "" if self.error is None else f" {self.error}"
+        if self.error is not None and isinstance(self.error.radius, Mapping) and not isinstance(self.value, Mapping):
+            bar = f"\n({confidence_in_words(self.error)})"  # a table, which shows them beside its numbers
         stamp = " [INSECURE: seeded noise, protects nobody]" if self.insecure else ""
         kept = "" if self.stored is None else f" [stored answer: entry {self.stored}]"
         return f"{_shown(self.value, self.error)}{bar}{stamp}{kept}"
 
     def _repr_html_(self) -> str:
-        pairs: list[tuple[str, object]] = [("value", _shown(self.value, self.error))]
-        pairs += [] if self.error is None else [("error", self.error)]
-        pairs += [("price", self.loss), ("one person", self.loss.unit.describe())]
-        pairs += [] if self.paid is None else [("paid", f"entry {self.paid.get('entry')} of its ledger")]
-        pairs += [] if self.stored is None else [("stored answer", f"read back from entry {self.stored}")]
-        pairs += [("INSECURE", "seeded noise, protects nobody")] if self.insecure else []
-        return facts(f"Release ({self.mechanism})" if self.mechanism else "Release", pairs)
+        more: list[tuple[str, object]] = [("mechanism", self.mechanism)] if self.mechanism else []
+        more += [] if self.paid is None else [("paid", f"entry {self.paid.get('entry')} of its ledger")]
+        more += [] if self.stored is None else [("stored answer", f"read back from entry {self.stored}")]
+        more += [("INSECURE", "seeded noise, protects nobody")] if self.insecure else []
+        return release_html(self.value, self.error, self.loss, more)
 
 
 def _shown(value: object, bar: ErrorBar | None) -> str:

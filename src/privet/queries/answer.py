@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from privet._markup import grid, note, told, with_ends
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.mechanisms import storable
@@ -101,9 +102,8 @@ class Answer:
         titles = [*self.keys, *self.values]
         rows = [titles]
         for i in range(min(len(self), _SHOWN)):
-            told = [_told(column[i]) for column in self._shown_keys().values()]
-            told += [self._with_bar(name, i) for name in self.values]
-            rows.append(told)
+            keys = [told(column[i]) for column in self._shown_keys().values()]
+            rows.append([*keys, *(self._with_bar(name, i) for name in self.values)])
         widths = [max(len(row[j]) for row in rows) for j in range(len(titles))]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         if len(self) > _SHOWN:
@@ -115,30 +115,15 @@ class Answer:
         return str(self)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        titles = "".join(f"<th>{escape(name)}</th>" for name in [*self.keys, *self.values])
-        body = []
-        for i in range(min(len(self), _SHOWN)):
-            told = [_told(column[i]) for column in self._shown_keys().values()]
-            told += [self._with_bar(n, i) for n in self.values]
-            body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in told) + "</tr>")
-        more = "" if len(self) <= _SHOWN else f"<p>{len(self) - _SHOWN:,} more rows</p>"
-        more += "".join(f"<p>{escape(name)}: {escape(note)}</p>" for name, note in self.notes.items())
-        return f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(body)}</tbody></table>{more}"
+        rows = (
+            [*(told(column[i]) for column in self._shown_keys().values()), *(self._with_bar(n, i) for n in self.values)]
+            for i in range(min(len(self), _SHOWN))
+        )
+        below = [f"{len(self) - _SHOWN:,} more rows"] if len(self) > _SHOWN else []
+        below += [f"{100.0 * self.confidence:.4g}% intervals, each by itself"] if self.lower else []
+        below += [f"{name}: {each}" for name, each in self.notes.items()]
+        return grid([*self.keys, *self.values], rows) + "".join(map(note, below))
 
     def _with_bar(self, name: str, i: int) -> str:
-        value = _told(self.values[name][i])
-        if name not in self.lower:
-            return value
-        return f"{value} [{_told(self.lower[name][i])}, {_told(self.upper[name][i])}]"
-
-
-def _told(value: object) -> str:
-    if value is None or value is np.ma.masked:
-        return "(missing)"
-    if isinstance(value, float | np.floating):
-        return f"{float(value):,.6g}"
-    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_):
-        return f"{int(value):,}"
-    return str(value)
+        value = self.values[name][i]
+        return told(value) if name not in self.lower else with_ends(value, self.lower[name][i], self.upper[name][i])

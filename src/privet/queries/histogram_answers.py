@@ -83,6 +83,12 @@ class Distribution:
             "count_high": counts + radius,
         }
 
+    def _repr_html_(self) -> str:
+        told = self.columns()
+        keys = {"value": told["first"]} if self.whole and self.width == 1.0 else {n: told[n] for n in ("first", "last")}
+        low, high = ({"count": told[f"count_{side}"]} for side in ("low", "high"))
+        return Answer(keys, {"count": told["count"]}, low, high, _CONFIDENCE)._repr_html_()
+
     def to_arrays(self) -> dict[str, Any]:
         """The fields, for a store."""
         return {name: getattr(self, name) for name in ("answers", "days", "start", "whole", "width")}

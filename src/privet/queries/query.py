@@ -8,11 +8,11 @@ from typing import Any, Unpack, final
 from privet import accounting
 from privet._cache import kept_property
 from privet._calls import door
-from privet._markup import Shown
+from privet._markup import Shown, grid, note
 from privet._numerics import bisect
 from privet._validate import above, count as whole_count, open_fraction
 from privet.errors import InvalidParameter, NoGuarantee, PrivetError
-from privet.mechanisms import DiscreteLaplace, Exponential, Gaussian, Mechanism, Sensitivity
+from privet.mechanisms import DiscreteLaplace, Exponential, Gaussian, Mechanism, Sensitivity, price_in_words
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.aggregate import Aggregate
 from privet.queries.aggregates import Quantile
@@ -235,6 +235,21 @@ class Preview(Shown):
     def epsilon(self, delta: float = 0.0) -> float:
         """The epsilon of the whole, at this delta."""
         return float(accounting.epsilon(self.loss, delta=delta).upper) if delta else self.loss.pure()
+
+    def _repr_html_(self) -> str:
+        level = f"{100 * self.confidence:.4g}%" + ("" if self.groups == 1 else ", each group")
+        by_rows = {name for name, request in self.mechanism.outputs if request.by_rows}
+        rows = f"with {self.expected_rows:,} rows in the group"
+        told = [
+            (name, "depends on the data" if width is None else f"±{width:.4g}", rows if name in by_rows else "")
+            for name, width in self.half_width.items()
+        ]
+        below = [f"{price_in_words(self.loss, self.mechanism.at)}; protected: {self.loss.unit.describe()}"]
+        below += [] if self.groups is None or self.groups == 1 else [f"{self.groups:,} groups"]
+        if self.selection is not None:
+            below.append(f"keys are shown from a noisy count of {self.selection.threshold} persons on")
+        below.append("Nothing was paid, no data were looked at.")
+        return grid(["asked", f"how far off ({level})", ""], told) + "".join(map(note, below))
 
     def __str__(self) -> str:
         many = "each discovered group" if self.groups is None else f"each of {self.groups:,} groups"

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._calls import door
+from privet._markup import grid, note
 from privet._validate import flag, items
 from privet.errors import InvalidParameter, UnknownName
 from privet.queries.aggregate import Aggregate, AggregateOf
@@ -29,6 +30,7 @@ from privet.queries.query import Query
 from privet.queries.selection import ColumnOf, Selection, condition_of
 from privet.queries.sql import query_of
 from privet.tables import (
+    Category,
     Column,
     Data,
     Date,
@@ -52,6 +54,8 @@ from privet.tables.columns import as_columns, plain_value
 from privet.tables.engines import check_settings
 from privet.tables.keys import all_keys
 from privet.tables.schema import read_schema_file
+
+_WIDEST = 120  # letters of a list of categories that a display shows
 
 
 @door
@@ -348,7 +352,12 @@ class Table(Described):
         return top_question(self.rows, self.data, column, k)
 
     def __repr__(self) -> str:
-        return f"<private table: {', '.join(self.columns)}; {self.rows.unit.describe()}>"
+        return f"<private table: {', '.join(self.columns)}; protected: {self.rows.unit.describe()}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, _contents(column)) for name, column in self.columns.items()]
+        said = f"Private table. Protected: {self.rows.unit.describe()}. Rows and their number are not shown: ask for them, "
+        return grid(["column", "what it may hold"], rows) + note(said + "as in table.agg(n=pv.count())")
 
 
 @final
@@ -368,6 +377,15 @@ class Groups:
             made[name] = each() if callable(each) and getattr(each, "__module__", "") == Aggregate.__module__ else each
         rows, outputs = with_columns(self.table.rows, made)
         return Query(rows, self.names, self.keys, tuple(outputs.items()), self.table.data)
+
+
+def _contents(column: Column) -> str:
+    """The public words on a column, with the categories as far as they fit."""
+    text = column.describe()
+    if isinstance(column, Category):
+        listed = ", ".join(map(str, column.values))
+        text = f"{text}: {listed}" if len(listed) <= _WIDEST else f"{text}: {listed[:_WIDEST]} ..."
+    return f"{text}, or missing" if column.null else text
 
 
 def _private(other: object) -> None:

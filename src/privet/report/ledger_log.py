@@ -5,10 +5,9 @@ import io
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from privet.ledger import Event
-from privet.report.numbers import plain, round_up
 from privet.report.price import describe
 
 if TYPE_CHECKING:
@@ -44,14 +43,7 @@ class LogRow:
     secure: bool | None
     software: str
     what: str
-
-    @property
-    def price(self) -> str:
-        """The first finite price: epsilon where there is one."""
-        for name, amount in self.costs.items():
-            if math.isfinite(amount) and (amount > 0.0 or len(self.costs) < 3):
-                return f"{name.partition(' ')[2]} {plain(round_up(amount, 4))}"
-        return "nothing more" if self.costs else ""
+    price: str = ""
 
     def cells(self) -> dict[str, str]:
         """Texts, for a table."""
@@ -98,49 +90,15 @@ def _charge(event: Event) -> LogRow:
         event.recorded,
         event.secure,
         event.software,
-        _became(event),
+        event.what,
+        event.price,
     )
-
-
-def _became(event: Event) -> str:
-    if event.slices is not None:
-        return f"a run: {event.begun or 0:,} of {event.slices:,} slices begun"
-    return "" if event.recorded is not None else "paid, nothing recorded"
 
 
 def _act(event: Event) -> LogRow:
-    told = _told(event.kind, event.facts)
     return LogRow(
-        event.seq, event.kind, event.time, "", "", "", "", "", "", "", {}, "", None, None, event.software, told
+        event.seq, event.kind, event.time, "", "", "", "", "", "", "", {}, "", None, None, event.software, event.what
     )
-
-
-def _told(kind: str, facts: dict[str, Any]) -> str:
-    """An act in words."""
-    reason = f": {facts['reason']}" if facts.get("reason") else ""
-    if kind == "budget":
-        verb = "lowered" if facts.get("lowered") else ("raised as scheduled" if facts["scheduled"] else "raised")
-        return f"cap of {facts['scope']} {verb}{reason}"
-    if kind == "analyst":
-        what, name = facts["what"], facts.get("name", "")
-        words = {
-            "analyst": "registered analyst",
-            "group": "registered group",
-            "required": "every request must be named",
-        }
-        return f"{words.get(what, what)} {name}{reason}".strip()
-    if kind == "partition":
-        return f"declared the parts of {facts['name']}"
-    words = {
-        "open": f"began the ledger of {facts.get('dataset', '')}",
-        "close": "closed the data set",
-        "adopt": "went on with a restored copy",
-        "anchor": "anchored from here on",
-        "moved": "arrived from another store",
-        "custodian": "appointed a custodian",
-        "checkpoint": "made a checkpoint",
-    }
-    return words[kind] + reason
 
 
 def ledger_csv(rows: Iterable[LogRow]) -> str:

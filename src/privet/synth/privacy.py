@@ -1,9 +1,9 @@
 """The price of a synthesis and its reasons: the `privacy_` of a model."""
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any, final
 
+from privet._markup import by_lines
 from privet.mechanisms import Release
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 from privet.privacy.serial import from_dict
@@ -60,7 +60,7 @@ class SynthesisPrivacy:
         return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return by_lines("Synthesis", str(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from privet import noise
 from privet._calls import door
+from privet._markup import facts
 from privet._numerics import Array
 from privet._validate import count
 from privet.errors import InvalidParameter
@@ -192,6 +193,10 @@ class SyntheticModel:
         told = hashlib.sha256(packed(self)).hexdigest()[:12]  # so that two models are told apart by their names
         names = ", ".join(self.coding.names)
         return f"<model {told} of {names}: {self.cells:,} cells, about {self.total:,.0f} rows>"
+
+    def _repr_html_(self) -> str:
+        pairs = [("columns", ", ".join(self.coding.names)), ("cells", f"{self.cells:,}")]
+        return facts("Model of a table", [*pairs, ("rows, about", f"{self.total:,.0f}"), ("next", "model.sample(n)")])
 
 
 def _key(clique: Clique) -> str:

@@ -2,9 +2,12 @@
 
 from typing import Any, final
 
+from privet._markup import grid, note, told
 from privet._numerics import Array
 from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
 from privet.tables import Coding
+
+_SHOWN = 10  # rows
 
 
 @final
@@ -33,6 +36,12 @@ class SyntheticTable:
 
     def __repr__(self) -> str:
         return f"<synthetic table: {len(self):,} rows of {', '.join(self._columns)}>"
+
+    def _repr_html_(self) -> str:
+        shown = min(len(self), _SHOWN)
+        rows = zip(*([told(each) for each in column[:shown]] for column in self._columns.values()), strict=True)
+        below = f"{len(self):,} synthetic rows" + (f", the first {shown} of them" if shown < len(self) else "")
+        return grid(list(self._columns), rows) + note(below)
 
     def to_pandas(self) -> Any:
         """A pandas data frame."""

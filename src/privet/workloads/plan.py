@@ -8,8 +8,10 @@ from typing import Any, final
 import numpy as np
 
 from privet._cache import kept_property
+from privet._markup import grid, note
 from privet._numerics import Array
 from privet.errors import InvalidParameter, NoGuarantee, PrivetError
+from privet.mechanisms import price_in_words
 from privet.privacy import PrivacyLoss, Promise
 from privet.workloads.all_ranges import AllRanges
 from privet.workloads.design import Design, NoiseNorm
@@ -119,6 +121,21 @@ class Plan:
 
     def __str__(self) -> str:
         return self.explain()
+
+    def _repr_html_(self) -> str:
+        noise = {"l1": "Laplace", "l2": "Gaussian"}
+        rows = [
+            (
+                made.strategy.describe(),
+                noise[made.norm],
+                f"{each.rmse:.5g}",
+                "-" if each.worst is None else f"{each.worst:.4g}",
+            )
+            for each in self.candidates
+            for made in [each.mechanism]
+        ]
+        said = f"{self.workload.describe()}; {price_in_words(self.loss, self.mechanism.at)}"
+        return grid(["strategy", "noise", "RMSE", "worst"], rows) + note(f"{said}; the first one is taken")
 
 
 def candidates(workload: Workload, norm: NoiseNorm) -> list[Strategy]:

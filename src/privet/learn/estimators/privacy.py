@@ -1,9 +1,9 @@
 """The price of a fit and its reasons: the `privacy_` of an estimator."""
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any, final
 
+from privet._markup import by_lines
 from privet.learn.estimators.ladder import ladder
 from privet.mechanisms import Release
 from privet.privacy import Guarantee, PrivacyLoss, PureLoss, Unit
@@ -62,7 +62,7 @@ class FitPrivacy:
         return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return by_lines("Fit", str(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
