@@ -105,16 +105,18 @@ def _rational_ratio(value: Rational) -> tuple[int, int]:
 
 def _decimal_ratio(value: Decimal) -> tuple[int, int] | None:
     """Without ever writing out a power of ten that no memory holds."""
-    if value.is_nan():
-        return None
-    if value.is_infinite() or (value and value.adjusted() > 400):
+    if not value.is_finite():
+        return None if value.is_nan() else ((-BEYOND if value.is_signed() else BEYOND), 1)
+    size = value.adjusted()
+    if size > 400 and value:
         return (-BEYOND if value.is_signed() else BEYOND), 1
-    if value.adjusted() > -400:
+    if size > -400:
         return value.as_integer_ratio()
     sign, digits, power = value.as_tuple()
-    assert isinstance(power, int)
+    assert type(power) is int
     if power < -_PLACES:
-        digits, power = digits[: max(0, len(digits) + power + _PLACES)], -_PLACES
+        kept = len(digits) + power + _PLACES
+        digits, power = digits[:kept] if kept > 0 else (), -_PLACES
     number = int("".join(map(str, digits)) or "0")
     if not number:
         return 0, 1

@@ -39,9 +39,27 @@ plant(
 )
 plant(
     "additive: half the noise of a list",
+    "mechanisms:AdditiveMechanism._draw_ratios",
+    "return self._finished(steps.plus(np.asarray(self._noisy(centers, self._steps, source))))",
+    "return self._finished(steps.plus(np.asarray(self._noisy(centers, self._steps / 2, source))))",
+)
+plant(
+    "additive: numbers that are no doubles stay 0",
     "mechanisms:AdditiveMechanism._draw",
-    "total = self._finished(steps.plus(np.asarray(self._noisy(centers, self._steps, source))))",
-    "total = self._finished(steps.plus(np.asarray(self._noisy(centers, self._steps / 2, source))))",
+    "if prepared.apart is not None:",
+    "if prepared.apart is None:",
+)
+plant(
+    "additive: integers are rounded to doubles before noise",
+    "mechanisms:read_doubles",
+    "if -_WHOLE <= top <= _WHOLE and bottom",
+    "if bottom",
+)
+plant(
+    "additive: the last bits of 64 are lost",
+    "mechanisms:AdditiveMechanism._draw_whole",
+    "added += last",
+    "added += 0 * last",
 )
 plant(
     "additive: half the noise of an array",

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from privet import noise
+from privet.errors import InvalidParameter
 from privet.noise.families.coins import TO_UNIT
 from privet.noise.families.enclosure import normal_density
 from tests.noise.helpers import module
@@ -153,3 +154,24 @@ def test_shapes(size, shape):
 def test_the_widest_noise_stays_in_64_bits():
     drawn = noise.rounded_gaussian(sigma=2**52, size=100_000, source=noise.Seeded(2))
     assert p_value(drawn, 2.0**52) > 1e-4
+
+
+@pytest.mark.parametrize("sigma", [3, 1024, 1025, 10**6])
+@pytest.mark.parametrize("shape", [(1,), (5,), (2**14 + 1,), (3, 2**14), (0,)])
+@pytest.mark.parametrize("center", [0, Fraction(1, 3)])
+def test_draws_are_the_same_where_memory_is_given(sigma, shape, center):
+    """Both sides of the scale from which strips are used, and of the size of their pieces."""
+    out = np.full(shape, 77, dtype=np.int64)
+    given = {"sigma": sigma, "center": center}
+    assert noise.rounded_gaussian(**given, out=out, source=noise.Seeded(3)) is out
+    assert np.array_equal(out, noise.rounded_gaussian(**given, size=shape, source=noise.Seeded(3)))
+
+
+def test_memory_that_draws_do_not_fit_is_refused():
+    frozen = np.empty(4, dtype=np.int64)
+    frozen.flags.writeable = False
+    for wrong in (np.empty(4), np.empty(8, dtype=np.int64)[::2], frozen, [0, 0], np.empty(4, dtype=np.int32)):
+        with pytest.raises(InvalidParameter, match="out must be"):
+            noise.rounded_gaussian(sigma=10**6, out=wrong)
+    with pytest.raises(InvalidParameter, match="size and the shape"):
+        noise.rounded_gaussian(sigma=10**6, size=3, out=np.empty(4, dtype=np.int64))

@@ -174,7 +174,7 @@ class StepNoise(Mechanism[Any, Any]):
     def _add_noise(self, vector: Array, source: Source, out: Array) -> None:
         """The protected sum, as doubles on the grid, each of them one rounding of the exact sum: a function of it."""
         drawn = out.view(np.int64)  # noise lies where the sum will stand: its bits become those of the sum
-        drawn[:] = noise.rounded_gaussian(sigma=self._sigma, size=self.dimension, source=source)
+        noise.rounded_gaussian(sigma=self._sigma, source=source, out=drawn)
         here = np.empty(_PIECE)
         for start in range(0, self.dimension, _PIECE):
             part = slice(start, start + _PIECE)

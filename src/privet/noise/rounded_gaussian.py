@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._numerics import ndtr, ndtri, special
+from privet.errors import InvalidParameter
 from privet.noise.draw import Draws
 from privet.noise.entropy import Source, Stream, current
 from privet.noise.families.coins import TO_UNIT, accept, fair_bits
@@ -33,25 +34,57 @@ _HALF = Fraction(1, 2)
 
 
 def rounded_gaussian(
-    *, sigma: int | float | Fraction, center: Center = 0, size: Size = None, source: Source | None = None
+    *,
+    sigma: int | float | Fraction,
+    center: Center = 0,
+    size: Size = None,
+    source: Source | None = None,
+    out: NDArray[np.int64] | None = None,
 ) -> Draws:
     """floor(center + noise + 1/2) for noise from N(0, sigma^2) and any centre below 2^52.
 
     **Guarantee:** exact law: a post-processing of the continuous Gaussian mechanism at the exact centre. GDP, PLD and
     analytic calibration apply as they are, in every dimension, with the l2-sensitivity of the centres, not enlarged.
-    Pass the value as `center`. **Error:** variance sigma^2, plus 1/12 for the rounding, nearly.
+    Pass the value as `center`. `out` is an array of int64, without gaps, that the draws are written into and that comes
+    back: they are the same, and no other memory of that size is needed where the centre is 0 and sigma is large.
+    **Error:** variance sigma^2, plus 1/12 for the rounding, nearly.
     **Reference:** proof note noise/rounded_gaussian.
 
     >>> rounded_gaussian(sigma=10, center=0.5, size=3).dtype
     dtype('int64')
+    >>> place = np.empty(3, dtype=np.int64)
+    >>> rounded_gaussian(sigma=10, out=place) is place
+    True
     """
     scale = positive("sigma", sigma)
+    if out is not None:
+        size = _written_into(out, size)
     if isinstance(center, int | Fraction) and center == 0 and scale > TABLE_SIGMA and size is not None:
-        shape = shape_of(size)
-        strips = kept_strips.get(scale, math.prod(shape or ()))
+        shape = shape_of(size) or ()
+        strips = kept_strips.get(scale, math.prod(shape))
         if strips is not None:
-            return strips.sample(current(source).stream(), math.prod(shape or ())).reshape(shape)
-    return draw_rounded(_one, _sample, center, size, source, given=(scale,))
+            place = None if out is None else out.reshape(-1)
+            drawn = strips.sample(current(source).stream(), math.prod(shape), place).reshape(shape)
+            return drawn if out is None else out
+    drawn = draw_rounded(_one, _sample, center, size, source, given=(scale,))
+    if out is None:
+        return drawn
+    out[...] = drawn
+    return out
+
+
+def _written_into(out: object, size: Size) -> tuple[int, ...]:
+    """The shape of an array that draws can be written into; it must be the one that is asked for."""
+    if (
+        not isinstance(out, np.ndarray)
+        or out.dtype != np.int64
+        or not out.flags.c_contiguous
+        or not out.flags.writeable
+    ):
+        raise InvalidParameter("out must be an array of int64 without gaps that can be written to")
+    if size is not None and shape_of(size) != out.shape:
+        raise InvalidParameter("size and the shape of out differ: leave size out")
+    return out.shape
 
 
 @final

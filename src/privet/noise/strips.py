@@ -99,9 +99,9 @@ class Strips:
         # what is added to the first bits of a word: the near end of its strip, less the prefix that chose it
         self.offsets = (strips - np.arange(_ALL)) << self.shift
 
-    def sample(self, stream: Stream, count: int) -> NDArray[np.int64]:
-        """`count` independent draws: all that lie in rectangles, then the others together."""
-        out = np.empty(count, dtype=np.int64)
+    def sample(self, stream: Stream, count: int, out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """`count` independent draws, in `out` where it is given: all that lie in rectangles, then the others together."""
+        out = np.empty(count, dtype=np.int64) if out is None else out
         rest, scratch = [np.empty(0, dtype=np.int64)], np.empty((2, min(count, _PIECE)), dtype=np.int64)
         for start in range(0, count, _PIECE):
             part = out[start : start + _PIECE]

@@ -1,9 +1,10 @@
 """Adding continuous noise on a grid: the exact value plus noise, rounded once, with nothing lost on the way."""
 
+import itertools
 import math
 import sys
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self, Unpack
@@ -14,7 +15,7 @@ from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import count, noise_scale, open_fraction, set_frozen
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.families.values import Numbers, admit_value, read_value
+from privet.mechanisms.families.values import Numbers, admit_value, read_doubles
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Norm, Sensitivity, as_sensitivity
 from privet.noise import Grid, Steps
@@ -25,6 +26,7 @@ _FINER = 20  # the grid is 2^20 times finer than the noise
 _COARSEST = 50  # a rest of so many bits is a double
 _LARGEST = sys.float_info.max
 _PIECE = 2**16  # numbers worked on at a time
+_CACHED = 2**13  # whole numbers worked on at a time: they and what is made of them stay in the cache
 _FINEST = -40  # a 64-bit integer's last 11 bits and noise below 2^52 steps of this grid are one double together
 
 
@@ -105,20 +107,31 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         admit_value(value)
 
     def _prepare(self, value: object) -> Numbers:
-        return read_value(value)
+        return read_doubles(value)
 
     def _draw(self, prepared: Numbers, runs: int, source: Source) -> Array:
         if prepared.array is not None:
-            return self._draw_array(prepared.array, runs, source)
+            drawn = self._draw_array(prepared.array, runs, source)
+            if prepared.apart is not None:
+                self._draw_apart(prepared.apart, drawn.reshape(runs, -1), source)
+            return drawn
         assert prepared.ratios is not None
         if prepared.shape == ():  # one centre for all runs
             whole, rest = self._grid.split(*prepared.ratios[0])
             drawn = self._noisy(rest, self._steps, source, size=runs)
             return np.array([self._grid.double(whole + noise) for noise in drawn.tolist()])
-        steps = Steps.of_ratios(prepared.ratios, self._grid)
+        return self._draw_ratios(prepared.ratios, runs, source).reshape(runs, *prepared.shape)
+
+    def _draw_ratios(self, ratios: Collection[tuple[int, int]], runs: int, source: Source) -> Array:
+        steps = Steps.of_ratios(ratios, self._grid)
         centers = np.broadcast_to(steps.rest, (runs, len(steps.whole)))
-        total = self._finished(steps.plus(np.asarray(self._noisy(centers, self._steps, source))))
-        return total.reshape(runs, *prepared.shape)
+        return self._finished(steps.plus(np.asarray(self._noisy(centers, self._steps, source))))
+
+    def _draw_apart(self, apart: dict[int, tuple[int, int]], drawn: Array, source: Source) -> None:
+        """Draws for the numbers that are no doubles in the place of those for 0, by themselves. One more is always made,
+        and belongs to nobody: without it the clock would tell whether there is such a number.
+        """
+        drawn[:, list(apart)] = self._draw_ratios([*apart.values(), (1, 3)], len(drawn), source)[:, :-1]
 
     def _draw_array(self, array: Array, runs: int, source: Source) -> Array:
         """In pieces, so that memory is that of the result."""
@@ -142,18 +155,20 @@ class AdditiveMechanism(Mechanism[Any, Any]):
         drawn = np.asarray(self._noisy(Fraction(0), self._steps, source, size=runs * len(flat))).reshape(
             runs, len(flat)
         )
-        out = np.empty(drawn.shape)
-        for start in range(0, len(flat), _PIECE):
-            part = np.s_[:, start : start + _PIECE]
-            numbers, steps = flat[part[1]], drawn[part]
-            if max(int(steps.max(initial=0)), -int(steps.min(initial=0))) >= 2**52:
-                out[part] = self._finished(Steps.of_array(numbers, self._grid).plus(steps))
-            elif numbers.dtype.itemsize < 8:
-                np.add(steps * self.step, numbers, out=out[part])
-            else:  # the first 53 bits, and the last 11 with the noise
-                last = (numbers & numbers.dtype.type(2047)).astype(np.float64)
-                first = (numbers >> numbers.dtype.type(11)).astype(np.float64) * 2048.0
-                np.add(steps * self.step + last, first, out=out[part])
+        out, wide = drawn.view(np.float64), flat.dtype.itemsize == 8  # the sums stand where the noise lay
+        noisy = np.empty(min(len(flat), _CACHED))
+        for row, start in itertools.product(range(runs), range(0, len(flat), _CACHED)):
+            numbers, steps = flat[start : start + _CACHED], drawn[row, start : start + _CACHED]
+            total, added = out[row, start : start + _CACHED], noisy[: len(numbers)]
+            if max(int(steps.max()), -int(steps.min())) >= 2**52:
+                total[:] = self._finished(Steps.of_array(numbers, self._grid).plus(steps))
+                continue
+            np.multiply(steps, self.step, out=added)
+            if wide:  # the last 11 bits go with the noise, the first 53 are a double
+                last = numbers & numbers.dtype.type(2047)
+                added += last
+                numbers = np.subtract(numbers, last, out=last)
+            np.add(added, numbers, out=total)
         return out
 
     def _finished(self, total: Array) -> Array:
@@ -215,4 +230,6 @@ class AdditiveMechanism(Mechanism[Any, Any]):
 
 
 def _largest(drawn: Any) -> float:
-    return abs(drawn) if isinstance(drawn, float) else float(np.max(np.abs(drawn), initial=0.0))
+    if isinstance(drawn, float):
+        return abs(drawn)
+    return max(float(np.max(drawn, initial=0.0)), -float(np.min(drawn, initial=0.0)))
