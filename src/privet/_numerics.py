@@ -105,18 +105,16 @@ def _rational_ratio(value: Rational) -> tuple[int, int]:
 
 def _decimal_ratio(value: Decimal) -> tuple[int, int] | None:
     """Without ever writing out a power of ten that no memory holds."""
-    if not value.is_finite():
+    finite = value.is_finite()
+    size = value.adjusted() if finite else 0
+    if not finite or (size > 400 and value):
         return None if value.is_nan() else ((-BEYOND if value.is_signed() else BEYOND), 1)
-    size = value.adjusted()
-    if size > 400 and value:
-        return (-BEYOND if value.is_signed() else BEYOND), 1
     if size > -400:
         return value.as_integer_ratio()
     sign, digits, power = value.as_tuple()
     assert type(power) is int
     if power < -_PLACES:
-        kept = len(digits) + power + _PLACES
-        digits, power = digits[:kept] if kept > 0 else (), -_PLACES
+        digits, power = digits[: len(digits) + power + _PLACES] if len(digits) + power > -_PLACES else (), -_PLACES
     number = int("".join(map(str, digits)) or "0")
     if not number:
         return 0, 1
