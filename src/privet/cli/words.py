@@ -14,7 +14,8 @@ _CALLS = (
     (r"\bledger\.(\w+)\(([^)]*)\)", r"privet ledger \1 FILE"),
     (r"privacy\.to_json\b", "privet price --json"),
 )
-_ARGUMENT = re.compile(r"(?<![\w-])([a-z_][a-z_0-9]*)=(?![=\w])(?:\.\.\.)?")
+# Another library's arguments, such as reduction='none', stay as they are.
+_ARGUMENT = re.compile(r"(?<![\w-])([a-z_][a-z_0-9]*)=(?![=\w'])(?:\.\.\.)?")
 _NAMED = re.compile(r"^([a-z_][a-z_0-9]*) (must|needs|is too)\b")
 
 
@@ -25,6 +26,8 @@ def in_words(message: str, typed: Sequence[str]) -> str:
     '--scale must be greater than 0, got -1.0'
     >>> in_words("choose a new key, and name the version with about=", [])
     'choose a new key, and name the version with --about'
+    >>> in_words("take one loss a record: reduction='none'", [])
+    "take one loss a record: reduction='none'"
     """
     told = " ".join(message.split())
     for call, command in _CALLS:

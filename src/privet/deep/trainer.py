@@ -71,7 +71,8 @@ class Trained:
         return {name: torch.from_numpy(np.array(each)) for name, each in self.release.value.items()}
 
     def __str__(self) -> str:
-        paid = "paid by nobody: no ledger was in force" if self.release.paid is None else f"paid: {self.release.paid}"
+        by = self.release.paid
+        paid = "paid by nobody: no ledger was in force" if by is None else f"paid by entry {by['entry']} of its ledger"
         lines = [self.plan.describe(), f"protected: {self.plan.unit.describe()}", self.plan.accumulation, paid]
         return "\n".join([*lines, *(["INSECURE: the noise came from a seed"] if self.release.insecure else [])])
 
