@@ -31,7 +31,12 @@ def test_the_risk_of_a_table(privet, people):
     assert done.code == 0
     for words in ("Alone with theirs", "not releasable", "not a guarantee", "private release"):
         assert words in " ".join(done.out.split())
-    assert "not releasable" in (people / "r.html").read_text()
+    assert "not refuted" not in done.out  # no claim was tested
+    assert done.out.count("not a guarantee") == 1
+    page = (people / "r.html").read_text()
+    assert "not releasable" in page
+    assert "No verdict" in page
+    assert "Not refuted." not in page
     assert (people / "r.svg").stat().st_size > 1000
     document = json.loads(privet("audit", "table", *where, "--json").out)
     assert document["kind"] == "table"

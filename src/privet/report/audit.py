@@ -36,7 +36,8 @@ def audit_facts(certificate: Certificate) -> list[tuple[str, str]]:
     ('Verdict', 'not refuted')
     """
     claim = certificate.price()
-    facts = [("Verdict", certificate.verdict)]
+    verdict = "none: these are figures of a risk" if certificate.kind == "table" else certificate.verdict
+    facts = [("Verdict", verdict)]
     if claim is not None:
         facts += [("Claim", describe(claim)), ("Neighbours", claim.unit.describe())]
     if certificate.left or certificate.right:

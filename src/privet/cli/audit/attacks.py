@@ -166,10 +166,11 @@ def table_risk(
     if plot is not None:
         report.save_figure(report.cells_figure(found), plot)
     if not json:
-        typer.echo(found.explain() + "\n")
+        typer.echo(found.explain())
         if smallest is not None:
-            typer.echo(smallest.explain() + "\n")
-    show(audit.certify(found, name=Path(file).name, key=sign), json=json, certificate=certificate, html=html)
+            typer.echo("\n" + smallest.explain())
+    made = audit.certify(found, name=Path(file).name, key=sign)
+    show(made, json=json, certificate=certificate, html=html, facts=False)  # its words are printed already
 
 
 def _records(model: Any, path: Path, label: str | None) -> tuple[Any, Any]:

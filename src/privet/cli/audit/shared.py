@@ -91,16 +91,22 @@ def read(path: Path) -> str:
 
 
 def show(
-    certificate_of: "Certificate", *, json: bool, certificate: Path | None = None, html: Path | None = None
+    certificate_of: "Certificate",
+    *,
+    json: bool,
+    certificate: Path | None = None,
+    html: Path | None = None,
+    facts: bool = True,
 ) -> None:
-    """Print a certificate, write what was asked for, and leave with 1 where the claim is violated, 3 where in doubt."""
+    """Print a certificate (without `facts` only its JSON), write what was asked for, and leave with 1 where the claim is
+    violated, 3 where in doubt."""
     from rich.console import Console
 
     from privet.report import audit_facts, audit_page, facts_table
 
     if json:
         print_json(json_text.loads(certificate_of.to_json()))
-    else:
+    elif facts:
         out = Console(highlight=False)
         out.print(facts_table(audit_facts(certificate_of), width=11))
         out.print("\nAn audit can refute a claim, never prove one: not refuted is not private.")
