@@ -148,10 +148,12 @@ class Exposure:
     def explain(self) -> str:
         """Words on what was measured and what it means."""
         runs = "one training" if self.one_run else "a training each"
+        whole = math.log2(self.space)
+        most = f" (so many candidates show no more than {self.ceiling:.4g})" if self.ceiling < whole - 1e-9 else ""
         lines = [
             f"{len(self.bits)} secrets in {runs}, {self.method}: mean exposure {self.mean:.3g} bits, largest "
-            f"{float(self.bits.max()):.3g}, of at most {self.ceiling:.4g}.",
-            "Without training on it a secret has 1.44 bits on average; near the largest figure it can be read out.",
+            f"{float(self.bits.max()):.3g}{most}.",
+            f"Without training on it a secret has 1.44 bits on average; near {whole:.4g} it can be read out.",
             *self.notes,
         ]
         if self.copies > 1:
