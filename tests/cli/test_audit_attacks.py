@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from privet import audit, learn
+from privet.cli.audit.shared import columns_of
 
 
 @pytest.fixture
@@ -122,3 +123,50 @@ def test_a_synthetic_table(privet, people, tmp_path):
     document = json.loads(fresh.out)
     assert (document["accused"], document["releasable"]) == ([], False)
     assert privet("audit", "synthetic", real, made, *given[:4], "--secret", "height").code == 2
+
+
+def test_records_on_both_sides_are_left_out_and_said(privet, tmp_path):
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-1.0, 1.0, size=(80, 2))
+    y = (x[:, 0] > 0).astype(int)
+    model = learn.LogisticRegression(epsilon=1.0, delta=1e-6, row_norm=2.0, classes=[0, 1]).fit(x, y)
+    learn.save(model, tmp_path / "m.json")
+    for name, part in (("in", slice(0, 50)), ("out", slice(40, 80))):
+        lines = [f"{a},{b},{label}" for (a, b), label in zip(x[part], y[part], strict=True)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["a,b,ill", *lines]))
+    where = (tmp_path / "m.json", "--members", tmp_path / "in.csv", "--others", tmp_path / "out.csv", "--label", "ill")
+    done = privet("audit", "model", *where)
+    assert done.code == 0, done.err
+    assert "20 records are equal to one on the other side" in done.out
+    assert json.loads(privet("audit", "model", *where, "--json").out)["kind"] == "membership"
+
+
+def test_yes_and_no_in_a_file_are_the_words_of_the_schema(privet, tmp_path):
+    """Readers of CSV files take a column of yes and no for one of 1 and 0, which no category of the schema is."""
+    rng = np.random.default_rng(4)
+    for name, rows in (("in", 60), ("out", 60)):
+        ages = rng.integers(18, 90, rows)
+        lines = [f"{age},{'yes' if age > 50 else 'no'}" for age in ages]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["age,ill", *lines]))
+    (tmp_path / "t.toml").write_text(
+        '[columns]\nage = {kind = "int", lower = 18, upper = 90}\nill = {kind = "category", values = ["no", "yes"]}\n'
+    )
+    privet("ledger", "init", tmp_path / "l", "--epsilon", "9", "--delta", "1e-5")
+    pay = ("--epsilon", "8", "--delta", "1e-6", "--ledger", tmp_path / "l", "--out", tmp_path / "m.json")
+    fitted = privet("fit", tmp_path / "in.csv", "--schema", tmp_path / "t.toml", "--target", "ill", *pay)
+    assert fitted.code == 0, fitted.err
+    done = privet(
+        "audit", "model", tmp_path / "m.json", "--members", tmp_path / "in.csv", "--others", tmp_path / "out.csv"
+    )
+    assert done.code == 0, done.err
+    assert "All scores are equal" not in done.out
+
+
+def test_what_is_missing_in_a_file(tmp_path):
+    (tmp_path / "t.csv").write_text("age,ill,sex\n30,yes,\n,no,f\n50,,m\n")
+    read = columns_of(tmp_path / "t.csv", {"age": True, "ill": False, "sex": False})
+    assert np.array_equal(read["age"], [30.0, np.nan, 50.0], equal_nan=True)
+    assert read["ill"].tolist() == ["yes", "no", None]
+    assert read["sex"].tolist() == [None, "f", "m"]
+    assert columns_of(tmp_path / "t.csv")["ill"].tolist() == ["yes", "no", None]
+    assert columns_of(tmp_path / "t.csv", {"ill": True})["ill"].tolist()[:2] == [1.0, 0.0]

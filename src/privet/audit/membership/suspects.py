@@ -46,16 +46,26 @@ class Suspects:
         names = record_names(x, y)
         if set(names[inside]) & set(names[~inside]):
             raise InvalidData(
-                "some records are both members and others: no attack could be right about them; leave them out"
+                "some records are both members and others, and no attack could be right about them; "
+                "Suspects.of(..., leave_out_shared=True) leaves them out"
             )
         set_frozen(self, x=x, y=y, included=inside)
 
     @classmethod
-    def of(cls, *, members: Pair, others: Pair, real: bool = True) -> "Suspects":
-        """Two sets of records, each as (x, y)."""
+    def of(cls, *, members: Pair, others: Pair, real: bool = True, leave_out_shared: bool = False) -> "Suspects":
+        """Two sets of records, each as (x, y). In a table of few columns records of different people are often equal:
+        with `leave_out_shared` those that are on both sides are on neither.
+
+        >>> Suspects.of(members=([[1], [2]], [0, 0]), others=([[2], [3]], [0, 0]), leave_out_shared=True)
+        <1 member and 1 other>
+        """
         (x_in, y_in), (x_out, y_out) = labelled(members), labelled(others)
         if x_in.shape[1:] != x_out.shape[1:]:
             raise InvalidData("members and others must have the same columns")
+        if flag("leave_out_shared", leave_out_shared):
+            names_in, names_out = record_names(x_in, y_in), record_names(x_out, y_out)
+            alone_in, alone_out = ~np.isin(names_in, names_out), ~np.isin(names_out, names_in)
+            x_in, y_in, x_out, y_out = x_in[alone_in], y_in[alone_in], x_out[alone_out], y_out[alone_out]
         inside = np.concatenate((np.ones(len(y_in), dtype=bool), np.zeros(len(y_out), dtype=bool)))
         return cls(np.concatenate((x_in, x_out)), np.concatenate((y_in, y_out)), inside, real)
 

@@ -16,6 +16,7 @@ from privet.cli.audit.shared import (
     audit_app,
     claimed,
     columns_of,
+    numbers_of,
     read,
     show,
 )
@@ -77,9 +78,11 @@ def attack_model(
 
     check_plot(plot)
     model = learn.load(file)
-    who = audit.Suspects.of(
-        members=_records(model, members, label), others=_records(model, others, label), real=not made_up
-    )
+    inside, outside = _records(model, members, label), _records(model, others, label)
+    who = audit.Suspects.of(members=inside, others=outside, real=not made_up, leave_out_shared=True)
+    shared = len(inside[1]) + len(outside[1]) - len(who.included)
+    if shared and not json:
+        typer.echo(f"{shared:,} records are equal to one on the other side, and were left out.")
     price = None if epsilon is None and claim is None else claimed(epsilon, delta, claim, relation)
     found = audit.loss_attack(model, who, claim=price, alpha=alpha)
     if plot is not None:
@@ -177,11 +180,11 @@ def _records(model: Any, path: Path, label: str | None) -> tuple[Any, Any]:
     """The rows of a file as the model reads them, and their labels."""
     import numpy as np
 
-    held = columns_of(path)
     encoding = getattr(model, "encoding_", None)
     if encoding is not None:
-        made = encoding.of(held)
+        made = encoding.of(columns_of(path, numbers_of(encoding.columns)))
         return made.rows, np.asarray(made.targets)
+    held = columns_of(path)
     if label is None or label not in held:
         raise InvalidParameter("--label names the column that is predicted, one of the file's")
     return np.stack([held[name] for name in held if name != label], axis=1).astype(float), np.asarray(held[label])

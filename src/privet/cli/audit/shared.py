@@ -2,6 +2,7 @@
 
 import json as json_text
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from privet.errors import InvalidParameter
 if TYPE_CHECKING:
     from privet.audit import Certificate
     from privet.privacy import PrivacyLoss
+    from privet.tables import Column
 
 
 audit_app = Commands(
@@ -128,15 +130,53 @@ def write(path: Path | None, text: str) -> None:
     typer.echo(f"wrote {path}", err=True)
 
 
-def columns_of(path: Path) -> dict[str, Any]:
-    """The columns of a Parquet or CSV file by name, in memory."""
+def numbers_of(columns: "Mapping[str, Column]") -> dict[str, bool]:
+    """The columns of a schema by name, True where they are numbers: bounds, yes and no, categories that are numbers."""
+    from privet.tables import Bool, Category, Float, Int
+
+    return {
+        name: isinstance(each, Int | Float | Bool)
+        or (isinstance(each, Category) and not isinstance(each.values[0], str))
+        for name, each in columns.items()
+    }
+
+
+def columns_of(path: Path, numbers: Mapping[str, bool] | None = None) -> dict[str, Any]:
+    """The columns of a Parquet or CSV file by name, in memory: numbers with NaN, or texts with None for what is missing.
+
+    `numbers` names the columns that are wanted, and which of them are numbers; without it columns of which every value
+    is a number are. A reader's own guess is not taken: one file's yes and no would be texts, another's 1 and 0.
+    """
     import duckdb
 
     if not path.is_file():
         raise InvalidParameter(f"there is no file {path.name!r}")
     with duckdb.connect() as connection:
-        reader = connection.read_parquet if path.suffix == ".parquet" else connection.read_csv
         try:
-            return dict(reader(str(path)).fetchnumpy())
+            parquet = path.suffix == ".parquet"
+            held = connection.read_parquet(str(path)) if parquet else connection.read_csv(str(path), all_varchar=True)
+            missing = [name for name in numbers or () if name not in held.columns]
+            if missing:
+                raise InvalidParameter(f"{path.name!r} has no column {missing[0]!r}")
+            return {
+                name: _column(held, name, None if numbers is None else numbers[name])
+                for name in numbers or held.columns
+            }
         except duckdb.Error:
             raise InvalidParameter(f"{path.name!r} cannot be read as Parquet or CSV") from None
+
+
+def _column(held: Any, name: str, number: bool | None) -> Any:
+    import numpy as np
+
+    quoted = '"' + name.replace('"', '""') + '"'
+    number_of, yes = f"TRY_CAST({quoted} AS DOUBLE)", f"TRY_CAST(TRY_CAST({quoted} AS BOOLEAN) AS DOUBLE)"
+    strange = f"{number_of} IS NULL AND {quoted} IS NOT NULL"
+    wanted = (f"CAST({quoted} AS VARCHAR) AS words", f"COALESCE({number_of}, {yes}) AS number", f"{strange} AS strange")
+    read = held.project(", ".join(wanted)).fetchnumpy()
+    if number or (number is None and not np.asarray(read["strange"]).any()):
+        return np.ma.filled(np.ma.asarray(read["number"], dtype=float), np.nan)
+    words = np.ma.asarray(read["words"])
+    texts = np.ma.getdata(words).astype(object)
+    texts[np.ma.getmaskarray(words)] = None
+    return texts

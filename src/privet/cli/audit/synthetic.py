@@ -1,12 +1,12 @@
 """`privet audit synthetic`: what a synthetic table gives away about the people behind it, beside people who were not."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from privet.cli import options as o
-from privet.cli.audit.shared import LevelOption, audit_app, columns_of
+from privet.cli.audit.shared import LevelOption, audit_app, columns_of, numbers_of
 from privet.cli.output import check_plot, print_json
 from privet.errors import InvalidParameter
 
@@ -45,10 +45,10 @@ def synthetic_rates(
 
     check_plot(plot)
     try:
-        names = list(read_schema(schema.read_text(encoding="utf-8"))[0])
+        columns = read_schema(schema.read_text(encoding="utf-8"))[0]
     except OSError as problem:
         raise InvalidParameter(f"cannot read {schema.name!r}: {problem.strerror}") from None
-    tables = [_columns(path, names) for path in (real, made, holdout)]
+    tables = [columns_of(path, numbers_of(columns)) for path in (real, made, holdout)]
     chosen = None if known is None else [name.strip() for name in known.split(",") if name.strip()]
     found = audit.exact_synthetic_rates(*tables, secret=secret, known=chosen, guesses=guesses, alpha=alpha)
     if plot is not None:
@@ -59,20 +59,3 @@ def synthetic_rates(
         typer.echo(found.explain())
     if found.accused:
         raise typer.Exit(1)
-
-
-def _columns(path: Path, names: list[str]) -> dict[str, Any]:
-    import numpy as np
-
-    held = columns_of(path)
-    missing = [name for name in names if name not in held]
-    if missing:
-        raise InvalidParameter(f"{path.name!r} has no column {missing[0]!r}, which the schema names")
-    return {name: _filled(np, held[name]) for name in names}
-
-
-def _filled(np: Any, values: Any) -> Any:
-    """A column without a mask: what is missing is a text of no letters, and equal to what else is missing."""
-    if not np.ma.is_masked(values):
-        return np.asarray(values)
-    return np.where(np.ma.getmaskarray(values), "", np.ma.getdata(values).astype(str))
