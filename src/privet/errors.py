@@ -113,6 +113,11 @@ class BudgetExceeded(PrivetError):
     remaining: dict[str, float] | None = None
     account: str | None = None
     point: tuple[float, float] | None = None
+    explanation: str | None = None
+
+    def explain(self) -> str:
+        """Every rule with what it has spent and left, and the theorem behind it."""
+        return self.explanation or str(self)
 
 
 class SerialisationError(PrivetError, ValueError):

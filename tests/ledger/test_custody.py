@@ -198,7 +198,8 @@ def test_one_headline_everywhere():
     words = "used 30%, 0.7 left (rule: basic)"
     assert ledger.remaining.headline == ledger.spent.headline == words
     assert words in repr(ledger.remaining)
-    assert str(ledger.remaining).startswith(words)
+    assert str(ledger.remaining).startswith(f"remaining: 0.7 of 1 epsilon ({words})")
+    assert str(ledger.spent).startswith(f"spent: 0.3 of 1 epsilon ({words})")
     assert words in str(ledger.preview(PureLoss(0.1)))
     assert pv.report.ledger_status(ledger).headline == words
     assert (ledger.remaining.epsilon, ledger.spent.epsilon) == (0.7, 0.3)
@@ -212,7 +213,7 @@ def test_a_rule_that_ended_is_closed_and_never_beyond_its_cap():
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(3.0, 1e-6))
     ledger.reserve(LaplaceLoss(0.5))
     told = str(ledger.remaining)
-    assert told.startswith("used 66.7%, 1 left (rule: basic)")
+    assert told.startswith("remaining: 1 of 3 epsilon (used 66.7%, 1 left (rule: basic))")
     assert "zCDP: closed" in told
     assert "GDP: closed" in told
     for text in (told, repr(ledger.spent), str(ledger.accounts()["dataset"])):
@@ -227,9 +228,10 @@ def test_a_refusal_does_not_quote_what_ended():
     ledger.reserve(LaplaceLoss(0.5))
     with pytest.raises(BudgetExceeded) as caught:
         ledger.reserve(PureLoss(2.0))
-    assert "zCDP: closed; GDP: closed" in str(caught.value)
-    assert "basic epsilon: spent 2 of 3, requested 2, remaining 1" in str(caught.value)
-    assert "inf" not in str(caught.value).replace("finite", "")
+    assert "asked epsilon 2, 1 left; nothing was spent" in str(caught.value)
+    assert "zCDP: closed; GDP: closed" in caught.value.explain()
+    assert "basic epsilon: spent 2 of 3, requested 2, remaining 1" in caught.value.explain()
+    assert "inf" not in (str(caught.value) + caught.value.explain()).replace("finite", "")
 
 
 def test_what_is_almost_used_is_not_called_used():

@@ -71,7 +71,8 @@ def test_a_refusal_says_what_a_reader_needs_and_costs_nothing(place):
     with pytest.raises(BudgetExceeded) as refusal:
         ledger.reserve(PureLoss(0.5))
     for words in ("visits", "basic", "spent 0.75", "requested 0.5", "remaining 0.25", "up to 0.25", "raise the cap"):
-        assert words in str(refusal.value)
+        assert words in refusal.value.explain()
+    assert "asked epsilon 0.5, 0.25 left; nothing was spent. Ask for at most epsilon 0.25" in str(refusal.value)
     assert len(ledger.entries()) == 2
 
 
@@ -264,7 +265,8 @@ def test_a_preview_tells_and_does_not_pay(place):
     assert shown.after["basic epsilon"] == 0.5
     refused = ledger.preview(PureLoss(0.8))
     assert not refused
-    assert "remaining 0.75" in refused.refusal
+    assert "asked epsilon 0.8, 0.75 left" in refused.refusal
+    assert "remaining 0.75" in refused.explain()
     assert len(ledger.entries()) == 2
 
 
@@ -293,7 +295,8 @@ def test_a_filter_of_your_choice_is_named_in_every_answer(place):
     ledger = pv.Ledger.create(place, budget=pv.Budget(rule=rule))
     assert ledger.preview(GaussianLoss(50.0)).fits == 179
     assert "GDP" in repr(ledger.remaining)
-    assert rule.theorem in str(ledger.spent)
+    assert rule.theorem in ledger.spent.explain()
+    assert rule.theorem in ledger.preview(GaussianLoss(50.0)).explain()
     with pytest.raises(BudgetExceeded):
         ledger.reserve(ApproxLoss(0.1, 1e-7))
 

@@ -54,7 +54,8 @@ def test_the_page_tells_everything(ledger):
     page = report.ledger_page(ledger)
     plain = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
     for words in (
-        ledger.remaining.headline[1:],
+        "Epsilon 4 in all, for one person (one record of the data), with delta 1e-06.",
+        ledger.remaining.headline.partition(" (")[0],
         "adding or removing one record",
         "What it means for one person",
         "at most 98.3%",
@@ -185,3 +186,108 @@ def test_markup_and_quotes_do_not_leave_their_place():
     assert "49" not in re.findall(r"<td>(\d+)</td>", text)
     assert "{{ 7 * 7 }}" in text
     assert text.count("</body>") == text.count("</style>") == 1
+
+
+def asked() -> tuple[pv.Table, pv.Ledger]:
+    table = pv.Table(
+        {"age": [31, 70, 987_654] * 20, "ward": ["A", "B", "<b>"] * 20, "who": range(60)},
+        columns={"age": pv.Int(0, 110), "ward": pv.Category(["A", "B"])},
+        unit=pv.Person("who", max_rows=2),
+        name="visits",
+    )
+    return table, pv.Ledger.create("memory:", epsilon=3.0, unit=table.unit, dataset="visits")
+
+
+def test_the_page_begins_with_the_promise_in_words():
+    _, ledger = asked()
+    text = re.sub(r"<[^>]*>", " ", report.ledger_page(ledger))
+    assert "Epsilon 3 in all, for one person (all rows with the same who)." in " ".join(text.split())
+    for budget, said in (
+        (pv.Budget(rho=0.1), "Rho 0.1 in all, for one person"),
+        (pv.Budget(mu=0.5), "Mu 0.5 in all, for one person"),
+        (pv.Budget(rule=pv.accounting.GdpFilter(1.0, delta=1e-5)), "Epsilon 1 in all, for one person"),
+    ):
+        assert said in report.ledger_page(pv.Ledger.create("memory:", budget=budget))
+
+
+def test_the_page_lists_the_questions_in_public_words():
+    table, ledger = asked()
+    ledger.release(table.where(table["age"] >= 65).group_by("ward").agg(n=pv.count(), m=pv.mean("age")), epsilon=0.25)
+    ledger.release(table.quantiles("age", [0.5]), epsilon=0.25, purpose="how old")
+    ledger.release(pv.batch(a=table.marginals("ward", "age"), b=table.agg(q=pv.quantile("age", 0.9))), epsilon=0.25)
+    ledger.release(table.top_k("ward", 1), epsilon=0.25)
+    shown = html.unescape(report.ledger_page(ledger))
+    for words in (
+        "n: count, m: mean of age by ward, of visits, where age >= 65",
+        "how old. histogram of age, of visits",
+        "a: (marginal of ward, age, of visits); b: (q: quantile of age (q 0.9), of visits)",
+        "top of ward, of visits",
+    ):
+        assert words in shown, words
+    assert "987" not in shown.partition("Anchor and verification")[0]
+    assert [event.question is None for event in ledger.history()] == [True, False, False, False, False]
+    assert "m: mean of age" in str(ledger.history()[1])
+    assert "m: mean of age" in str(ledger.explain(2))
+    assert "how old" in str(ledger.history()[2])
+    assert ledger.verify().entries == 9
+
+
+def test_the_question_is_no_part_of_the_request_that_a_key_stands_for(monkeypatch):
+    """A key that an older version wrote without these words is answered all the same."""
+    table, ledger = asked()
+    query = table.agg(n=pv.count())
+    with monkeypatch.context() as patch:
+        patch.setattr("privet.ledger.spending.words_of", lambda what: None)
+        first = ledger.release(query, epsilon=0.25, key="how many")
+    again = ledger.release(query, epsilon=0.25, key="how many")
+    assert again.stored is not None
+    assert again.value["n"] == first.value["n"]
+
+
+def test_a_long_question_is_cut():
+    table, ledger = asked()
+    many = {f"count_{i:04}": pv.count() for i in range(100)}
+    ledger.release(table.group_by("ward").agg(**many), epsilon=0.25)
+    assert len(ledger.history()[-1].question) == 304
+
+
+@pytest.mark.parametrize("charges", [1, 2, 5])
+def test_the_curve_is_right_at_charge_one(charges):
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
+    for _ in range(charges):
+        ledger.reserve(PureLoss(0.125))
+    drawn = re.search(r'<polyline points="([^"]*)"', report.ledger_page(ledger))[1]
+    points = [tuple(map(float, each.split(","))) for each in drawn.split()]
+    left, top, wide, high = 44, 10, 700, 150
+    heights = [((x - left) / wide, 1.0 - (y - top) / high) for x, y in points]
+    for charge in range(1, charges + 1):
+        middle = (charge - 0.5) / charges  # between its place and that of the next
+        before = [share for x, share in heights if x <= middle + 1e-9]
+        assert before[-1] == pytest.approx(0.125 * charge, abs=1e-3)
+    assert heights[-1] == pytest.approx((1.0, 0.125 * charges), abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["ledger", "audit", "synth"])
+def test_every_page_has_a_dark_mode_and_no_fixed_colour(name):
+    source = page._templates().loader.get_source(page._templates(), f"{name}.html")[0]
+    assert '{% include "look.css" %}' in source
+    assert re.findall(r"#[0-9a-fA-F]{6}", source) == []
+    assert "prefers-color-scheme: dark" in page._templates().loader.get_source(page._templates(), "look.css")[0]
+
+
+def test_a_telephone_shows_the_whole_page(tmp_path):
+    from tools.site.browser import browser, laid_out
+
+    program = browser()
+    if program is None:
+        pytest.skip("no browser is installed")
+    table, ledger = asked()
+    ledger.release(table.group_by("ward").agg(n=pv.count()), epsilon=0.25, purpose="a" * 200)
+    made = tmp_path / "ledger.html"
+    made.write_text(report.ledger_page(ledger), encoding="utf-8")
+    for _, width, cut, beyond in laid_out(program, tmp_path, [made], widths=(1280, 360, 320)):
+        assert cut == 0, width
+        assert int(beyond) <= 0, width
+    twin = tmp_path / "twin.html"
+    twin.write_text(report.ledger_page(ledger).replace("overflow-wrap: anywhere", ""), encoding="utf-8")
+    assert max(int(beyond) for _, _, _, beyond in laid_out(program, tmp_path, [twin], widths=(360,))) > 0

@@ -219,3 +219,16 @@ def odometer_from_dict(document: dict[str, str]) -> Odometer:
         return Odometer(**{name: float(value) for name, value in document.items()})
     except (TypeError, ValueError, PrivetError) as problem:
         raise LedgerTampered(f"a stored odometer cannot be read: {problem}") from None
+
+
+def promised(budget: Budget | None, epsilon: float | None, delta: float) -> Budget | None:
+    """The budget that was given, or the one that an epsilon and a delta stand for.
+
+    >>> promised(None, 1.0, 0.0) == Budget(1.0)
+    True
+    """
+    if epsilon is None and not delta:
+        return budget
+    if budget is not None:
+        raise InvalidParameter("give either budget= or epsilon= (and delta=), which are short for it")
+    return Budget(epsilon, delta)

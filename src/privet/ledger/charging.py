@@ -1,8 +1,10 @@
 """The cost of a request in every account it touches: priced, added up, granted or refused, from public facts alone."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from privet._markup import short
 from privet.accounting.filters import Sums
 from privet.errors import BudgetExceeded
 from privet.ledger.account import Account, add_sums, most_sums
@@ -103,15 +105,40 @@ def _charge_whole(policy: Policy, before: Sums | None, loss: PrivacyLoss, at: fl
     return Charge({DATASET: price}, {DATASET: after}, at)
 
 
-_RAISE = "Nothing was spent; only the holder of the ledger may raise the cap (raise_budget), and that is an entry too"
+_RAISE = "only the holder of the ledger may raise the cap (raise_budget), and that is an entry too"
 
 
 def _refused(policy: Policy, scope: str, refusal: BudgetExceeded, point: tuple[float, float] | None) -> BudgetExceeded:
-    plan = (
-        "" if point is None else f"One more plan of (epsilon, delta) = {point!r} would be granted (remaining.point). "
-    )
-    told = f"{_called(policy, scope)}: {refusal}. {plan}{_RAISE}"
-    return refusal.retold(told, account=scope, point=point)
+    """Two sentences: what was asked and is left, and the next step. Rules and theorems are in its `explain()`."""
+    who = _called(policy, scope)
+    whole = f"{who}: {refusal}"
+    if point is not None:
+        whole += f". One more plan of (epsilon, delta) = {point!r} would be granted (remaining.point)"
+    told = f"{who}: {_asked_and_left(refusal)}; nothing was spent. {_next_step(refusal, point)}"
+    return refusal.retold(told, account=scope, point=point, explanation=f"{whole}. Nothing was spent; {_RAISE}")
+
+
+def _asked_and_left(refusal: BudgetExceeded) -> str:
+    """The amounts of one rule: of epsilon where a rule adds that up, and of what is exceeded."""
+    left, asked = refusal.remaining or {}, refusal.requested or {}
+    over = [name for name, amount in asked.items() if not amount <= left[name]]
+    if not over:
+        return str(refusal)  # it has no rules with amounts
+    best = min(over, key=lambda name: (not math.isfinite(asked[name]), not name.endswith(" epsilon")))
+    amount = short(asked[best], up=True) if math.isfinite(asked[best]) else "more than any finite"
+    return f"asked {best.partition(' ')[2]} {amount}, {short(max(left[best], 0.0), up=False)} left"
+
+
+def _next_step(refusal: BudgetExceeded, point: tuple[float, float] | None) -> str:
+    asked = {name: each for name, each in (refusal.requested or {}).items() if "delta" not in name}
+    unpriced = bool(asked) and not any(map(math.isfinite, asked.values()))
+    if point is None:
+        return f"Nothing more like it fits: {_RAISE}"
+    exact = [each for name, each in (refusal.remaining or {}).items() if name.endswith(" epsilon")]
+    epsilon = next((each for each in exact if math.isclose(each, point[0], rel_tol=1e-12)), point[0])
+    most = f"epsilon {short(epsilon, up=False)}" + (f" and delta {short(point[1], up=False)}" if point[1] else "")
+    at = "Say at which delta to charge it (at=1e-9), or ask" if unpriced else "Ask"
+    return f"{at} for at most {most} (remaining.point); {_RAISE}"
 
 
 def _called(policy: Policy, scope: str) -> str:

@@ -11,7 +11,7 @@ from privet.accounting.filters import Sums
 from privet.errors import InvalidParameter, LedgerError
 from privet.ledger.account import most_sums, read_sums
 from privet.ledger.anchor import Anchor, public_key_of, sign_text
-from privet.ledger.budget import Budget
+from privet.ledger.budget import Budget, promised
 from privet.ledger.entry import DATASET, clean_name, clean_text
 from privet.ledger.partition import Partition
 from privet.ledger.policy import Analyst, Policy, above_cap, act_text, lowers, part_scopes, raises, scope_of
@@ -229,18 +229,29 @@ class Custody(ABC):
     @abstractmethod
     def _writing(self, *, durable: bool = True) -> AbstractContextManager[Session]: ...
 
-    def add_group(self, name: str, *, budget: Budget | None = None) -> None:
+    def add_group(
+        self, name: str, *, budget: Budget | None = None, epsilon: float | None = None, delta: float = 0.0
+    ) -> None:
         """A group of analysts with a ration of its own, within the data set's budget."""
         with self._writing() as session:
-            add_member(session, "group", name, budget, None)
+            add_member(session, "group", name, promised(budget, epsilon, delta), None)
 
-    def add_analyst(self, name: str, *, budget: Budget | None = None, group: str | None = None) -> None:
-        """Register an analyst, with a ration if `budget` is given. From the first one on, unknown names are refused.
+    def add_analyst(
+        self,
+        name: str,
+        *,
+        budget: Budget | None = None,
+        group: str | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+    ) -> None:
+        """Register an analyst, with a ration if a `budget` is given, or an `epsilon` (and a `delta`), short for one. From
+        the first one on, unknown names are refused.
 
         Rations add no guarantee: the data set's budget protects people against all analysts together.
         """
         with self._writing() as session:
-            add_member(session, "analyst", name, budget, group)
+            add_member(session, "analyst", name, promised(budget, epsilon, delta), group)
 
     def open_partition(self, name: str, parts: Iterable[str], *, per_person: int = 1) -> Partition:
         """Declare disjoint parts by a public rule on persons: releases on parts cost the costliest `per_person` of them."""

@@ -93,6 +93,11 @@ class Event:
         return self._facts.get("purpose")
 
     @property
+    def question(self) -> str | None:
+        """The question in its own public words, where it has some."""
+        return self._facts.get("question")
+
+    @property
     def about(self) -> str | None:
         """The version of the data."""
         return self._facts.get("about")
@@ -174,7 +179,7 @@ class Event:
         """The texts of a line: number, time, kind, who, price, and what was asked or done."""
         charge = self.kind == "reserve"
         loss = "" if self.loss is None else self.loss.describe()
-        asked = self.purpose or self.key or loss if charge else self.what
+        asked = self.purpose or self.key or self.question or loss if charge else self.what
         lost = "  (nothing recorded)" if charge and self.recorded is None else ""
         who = self.analyst or ("custodian" if charge else "")
         return str(self.seq), self.time[:19], "charge" if charge else self.kind, who, self.price, f"{asked}{lost}"
@@ -281,6 +286,7 @@ def explain(store: Store, seq: int) -> Explanation:
         "dataset": policy.dataset,
         "analyst": entry.analyst or None,
         "purpose": facts.get("purpose"),
+        "question": facts.get("question"),
         "key": entry.key,
         "part": facts.get("part"),
         "time": facts.get("time"),

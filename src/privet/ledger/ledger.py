@@ -15,7 +15,7 @@ from privet.errors import (
     UnknownName,
 )
 from privet.ledger.anchor import Anchor, AnchorFile, check_anchor, describe_anchored, wanted_head
-from privet.ledger.budget import Budget
+from privet.ledger.budget import Budget, promised
 from privet.ledger.custody import Custody, adopt
 from privet.ledger.entry import Entry, clean_name
 from privet.ledger.history import History, explain, export, history
@@ -31,6 +31,24 @@ from privet.ledger.stores import connect
 from privet.ledger.url import parse_url
 from privet.ledger.verify import verify_store
 from privet.privacy import PrivacyLoss, Promise, Unit
+
+_NO_WAY_BACK = (
+    "what was released is known to whoever saw it, so what was paid stays paid. The same key is answered again, free of "
+    "charge; a larger budget is an act of its holder (raise_budget, with a reason)"
+)
+_INSTEAD = {
+    **dict.fromkeys(("undo", "refund", "rollback", "revert", "reset", "delete", "remove", "cancel"), _NO_WAY_BACK),
+    **dict.fromkeys(
+        ("query", "ask", "execute", "run"), "ask it with ledger.release(table.agg(n=pv.count()), epsilon=0.5)"
+    ),
+    "sql": 'ask it with ledger.release(table.sql("SELECT ..."), epsilon=0.5)',
+    **dict.fromkeys(("log", "transactions", "charges"), "print(ledger.history())"),
+    **dict.fromkeys(("report", "page", "to_html"), "the page for readers is privet.report.ledger_page(ledger)"),
+    **dict.fromkeys(("plot", "figure"), "the picture is privet.report.budget_figure(ledger)"),
+    **dict.fromkeys(
+        ("epsilon", "total_epsilon"), "see ledger.spent.epsilon, ledger.remaining.epsilon and ledger.budget"
+    ),
+}
 
 
 class Ledger(Spending, Custody, Shown):
@@ -73,8 +91,8 @@ class Ledger(Spending, Custody, Shown):
         if name.startswith("_"):  # of a ledger that was not made, and what libraries ask for
             raise AttributeError(name)
         near = nearest(name, [each for each in dir(type(self)) if not each.startswith("_")])
-        said = f"did you mean {near}?" if near else "see ledger.spent, ledger.remaining and ledger.entries()"
-        raise UnknownName(f"Ledger has no {name!r:.60}: {said}")
+        said = f"did you mean {near}?" if near else "see ledger.spent, ledger.remaining and ledger.history()"
+        raise UnknownName(f"Ledger has no {name!r:.60}: {_INSTEAD.get(name, said)}")
 
     @classmethod
     @door
@@ -83,6 +101,8 @@ class Ledger(Spending, Custody, Shown):
         url: object,
         *,
         budget: Budget | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
         unit: Unit | None = None,
         dataset: str = "default",
         odometer: Odometer | None = None,
@@ -92,13 +112,15 @@ class Ledger(Spending, Custody, Shown):
     ) -> "Ledger":
         """Begin a ledger, with a `budget` or an `odometer`, where nothing is yet: what exists is refused, never replaced.
 
-        `url`: "memory:", a path, "sqlite:///path" or "postgresql://...". `schedule`: budgets that the data set's may be
-        raised to later, fixed now. `anchor`: where the signed head is kept. `timeout`: seconds to wait for a writer.
+        `epsilon` and `delta` are short for `budget=Budget(epsilon, delta)`. `url`: "memory:", a path, "sqlite:///path" or
+        "postgresql://...". `schedule`: budgets that the data set's may be raised to later, fixed now. `anchor`: where the
+        signed head is kept. `timeout`: seconds to wait for a writer.
 
         >>> import privet as pv
         >>> pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0)).remaining["basic epsilon"]
         1.0
         """
+        budget = promised(budget, epsilon, delta)
         terms = Terms(budget, odometer, unit, clean_name("dataset", dataset), tuple(schedule))
         url = parse_url(url).url  # from here on without a password
         if not terms.begins:
@@ -115,6 +137,8 @@ class Ledger(Spending, Custody, Shown):
         url: object,
         *,
         budget: Budget | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
         unit: Unit | None = None,
         dataset: str = "default",
         odometer: Odometer | None = None,
@@ -127,7 +151,7 @@ class Ledger(Spending, Custody, Shown):
         `anchor`: where its signed head is kept. A ledger that says it is anchored is not opened without. `timeout`:
         seconds to wait for a writer. `read_only`: look, verify and export, without the right or the wish to spend.
         """
-        terms = Terms(budget, odometer, unit, clean_name("dataset", dataset))
+        terms = Terms(promised(budget, epsilon, delta), odometer, unit, clean_name("dataset", dataset))
         url = parse_url(url).url
         ledger = cls(url, above("timeout", timeout, 0.0))
         ledger._anchor, ledger._read_only = AnchorFile.of(anchor), bool(read_only)
@@ -147,6 +171,8 @@ class Ledger(Spending, Custody, Shown):
         url: object,
         *,
         budget: Budget | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.0,
         unit: Unit | None = None,
         dataset: str = "default",
         odometer: Odometer | None = None,
@@ -162,6 +188,7 @@ class Ledger(Spending, Custody, Shown):
         >>> pv.Ledger.open_or_create("memory:", budget=pv.Budget(epsilon=1.0)).remaining["basic epsilon"]
         1.0
         """
+        budget = promised(budget, epsilon, delta)
         terms: dict[str, Any] = {"budget": budget, "unit": unit, "dataset": dataset, "odometer": odometer}
         terms |= {"anchor": anchor, "timeout": timeout}
         address, seconds = parse_url(url), above("timeout", timeout, 0.0)

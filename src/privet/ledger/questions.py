@@ -1,6 +1,7 @@
 """Questions: what knows its data and becomes a mechanism once it is known what it may cost."""
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from privet.errors import InvalidParameter
@@ -13,6 +14,8 @@ class _Missing:
         return "MISSING"
 
 
+_TABLE = 'pv.Table(df, columns={"age": pv.Int(0, 110), ...})'
+_LONGEST = 300  # letters of a question that a ledger keeps
 MISSING: Any = _Missing()  # no data were given: None is a value like any other
 
 
@@ -54,7 +57,7 @@ def made_for(what: object, data: object, promise: dict[str, Any], unit: Unit | N
         if data is MISSING and isinstance(what, Question):
             raise InvalidParameter("a question needs to know what it may cost: epsilon= (and delta=), rho= or mu=")
         if data is MISSING:
-            raise InvalidParameter("a mechanism needs data: release(mechanism, data)")
+            raise InvalidParameter(_no_question(what) or "a mechanism needs data: release(mechanism, data)")
         return what, data
     if isinstance(what, type):
         raise InvalidParameter(f"a question is an object, and {what.__name__} is a class: make one of it")
@@ -66,7 +69,8 @@ def made_for(what: object, data: object, promise: dict[str, Any], unit: Unit | N
         raise InvalidParameter(f"a question knows its data, and {type(what).__name__} has no attribute `data`")
     if not isinstance(what, Question) or isinstance(what, Mechanism):
         raise InvalidParameter(
-            "a mechanism has its price already; epsilon=, delta=, rho= and mu= are for a question, which knows its data "
+            _no_question(what)
+            or "a mechanism has its price already; epsilon=, delta=, rho= and mu= are for a question, which knows its data "
             "and has for_budget(epsilon=, delta=, rho=, mu=)"
         )
     if data is not MISSING:
@@ -77,11 +81,45 @@ def made_for(what: object, data: object, promise: dict[str, Any], unit: Unit | N
     return what.for_budget(**given), what.data
 
 
+def _no_question(what: object) -> str | None:
+    """The sentence for what people hand in instead of a question; its type is looked at, nothing inside of it."""
+    ours, name = type(what).__module__.startswith("privet."), type(what).__name__
+    asked = "ledger.release(table.agg(n=pv.count()), epsilon=0.5)"
+    if isinstance(what, str):
+        return 'SQL is asked of a table: ledger.release(table.sql("SELECT ..."), epsilon=0.5)'
+    if ours and isinstance(what, Mechanism):
+        return None
+    if ours and hasattr(type(what), "agg"):
+        return (
+            f"a {name} is no question yet: ask it something, as in {asked}; a data frame becomes a table with " + _TABLE
+        )
+    if ours and not hasattr(what, "loss"):
+        return f"a {name} is no question: it is asked of a table, as in {asked}"
+    if isinstance(what, Mapping | list | tuple) or hasattr(type(what), "columns") or hasattr(what, "__array__"):
+        return f"data become a private table first, {_TABLE}, and then a question: {asked}"
+    return None
+
+
 def _takes_unit(function: Any) -> bool:
     try:
         return "unit" in inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False
+
+
+def words_of(what: object) -> str | None:
+    """The public words of a question (its `in_words`), for the log and for reports; None where it has none.
+
+    >>> import privet as pv
+    >>> visits = pv.Table({"ward": ["A"]}, columns={"ward": pv.Category(["A", "B"])}, name="visits")
+    >>> words_of(visits.group_by("ward").agg(n=pv.count())), words_of(3)
+    ('n: count by ward, of visits', None)
+    """
+    said = getattr(type(what), "in_words", None)
+    if not callable(said):
+        return None
+    text = " ".join("".join(each if each.isprintable() else " " for each in said(what)).split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
 
 
 def loss_of(mechanism: object) -> PrivacyLoss:

@@ -148,7 +148,7 @@ class Standing(Mapping[str, float], Shown):
         return f"<{self.what}: {self.headline}; {self.promise}{'' if self.caveat is None else '; ' + self.caveat}>"
 
     def __str__(self) -> str:
-        lines = [f"{self.headline}: {self.promise} ({self.theorem})"]
+        lines = [f"{self.what}: {self._amount()} ({self.headline}); {self.promise}"]
         standing = self._standing_or_all
         closed = dict.fromkeys(row.rule for row in self.balances if row.rule not in standing)
         for row in self.balances:
@@ -157,11 +157,29 @@ class Standing(Mapping[str, float], Shown):
             if math.isinf(row.limit) or not self.capped:
                 lines.append(f"  {row.rule} {row.currency}: {row.spent:.6g}, no cap")
             else:
-                lines.append(
-                    f"  {row.rule} {row.currency}: spent {row.spent:.9g} of {row.limit:.9g}, remaining {row.remaining:.9g}"
-                )
+                amount = row.spent if self.what == "spent" else row.remaining
+                lines.append(f"  {row.rule} {row.currency}: {amount:.9g} of {row.limit:.9g}")
         lines += [f"  {name}: closed" for name in closed]
         return "\n".join(lines if self.caveat is None else [*lines, f"  note: {self.caveat}"])
+
+    def _amount(self) -> str:
+        """One amount: of epsilon where a rule that holds adds that up, else of the rule that has most left."""
+        held = [row for row in self.balances if row.rule in self._standing_or_all]
+        if not held:
+            return "all of it" if self.what == "spent" else "nothing"
+        row = next((row for row in held if row.currency == "epsilon"), held[0])
+        amount = short(row.spent, up=True) if self.what == "spent" else short(row.remaining, up=False)
+        capped = self.capped and math.isfinite(row.limit)
+        return f"{amount} of {row.limit:.4g} {row.currency}" if capped else f"{amount} {row.currency}"
+
+    def explain(self) -> str:
+        """The amounts of every rule, and the theorem by which the promise holds for adaptive choices.
+
+        >>> import privet as pv
+        >>> print(pv.Ledger.create("memory:", budget=pv.Budget(1.0)).spent.explain().splitlines()[-1])
+        theorem: Rogers, Roth, Ullman & Vadhan 2016
+        """
+        return f"{self}\ntheorem: {self.theorem}"
 
     def _repr_html_(self) -> str:
         closed = [row.rule for row in self.balances if row.rule not in self._standing_or_all]
@@ -172,7 +190,7 @@ class Standing(Mapping[str, float], Shown):
             + (("",) if bare else (f"{row.remaining:.6g}",))
             for row in open_rules
         ] + [(rule, "closed", "", "") for rule in dict.fromkeys(closed)]
-        title = f"{self.headline}: {self.promise}"
+        title = f"{self.what}: {self._amount()} ({self.headline}); {self.promise}"
         noted = [] if self.caveat is None else [("note", self.caveat)]
         return facts(title, noted) + grid(["rule", "spent", "cap", "left"], rows)
 
@@ -203,6 +221,11 @@ class Preview(Shown):
     refusal: str | None
     ends: tuple[str, ...] = ()  # the rules that this request would end
     at: float | None = None  # the delta at which it would be charged as one point
+    why: str | None = None  # of a refusal: every rule, and the theorem
+
+    def explain(self) -> str:
+        """The answer with the amounts of every rule and the theorem behind them."""
+        return self.why or f"{self}\n{self.before.explain()}"
 
     def __bool__(self) -> bool:
         return self.allowed

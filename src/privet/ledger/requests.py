@@ -49,6 +49,7 @@ class Asked(NamedTuple):
     at: float | None = None
     hint: float | None = None  # the delta that the mechanism was made for
     about: str | None = None
+    question: str | None = None  # in its own public words; no part of the request, which a key stands for
 
     @staticmethod
     def of(
@@ -235,7 +236,7 @@ def reserve_in(
         raise InvalidParameter(f"a ledger charges a loss, got {type(loss).__name__}")
     made = charge(policy, session.sums, loss, analyst=asked.analyst, part=part, ats=asked.ats(loss))
     where = None if part is None else (part.partition, part.name)
-    said = Said(policy.dataset, policy.seq, asked.purpose, where, request, made.at, asked.about)
+    said = Said(policy.dataset, policy.seq, asked.purpose, where, request, made.at, asked.about, None, asked.question)
     # it carries the time, and the release none: the difference would be the run time, which may depend on data
     entry = session.reserve(asked.analyst, asked.key, _text_of(loss), made.amounts, made.after, said)
     return Reservation(entry.seq, loss, asked.analyst or None, asked.key, part, None, request, ledger)
@@ -307,7 +308,7 @@ def preview(tip: Tip, balances: Mapping[str, tuple[str, int]], loss: PrivacyLoss
     try:
         made = charge(policy, read, loss, analyst=asked.analyst, part=part, ats=ats)
     except BudgetExceeded as refusal:
-        return Preview(False, 0, before, None, str(refusal))
+        return Preview(False, 0, before, None, str(refusal), why=refusal.explain())
     spent = made.after[DATASET]
     after = standing("remaining", tip._replace(spent=spent))
     held, holds = policy.account.standing(tip.spent), policy.account.standing(spent)

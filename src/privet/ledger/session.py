@@ -126,6 +126,7 @@ class Said(NamedTuple):
     at: float | None = None
     about: str | None = None
     run: str | None = None  # where a run stands, as JSON
+    question: str | None = None  # what was asked, in the public words of the question itself
 
 
 @lru_cache(maxsize=1024)
@@ -136,7 +137,7 @@ def _fixed_text(said: Said) -> str:
     facts: dict[str, Any] = {**said._asdict(), "policy": str(said.policy), "software": SOFTWARE}
     facts["at"] = None if said.at is None else repr(said.at)
     facts["run"] = None if said.run is None else json.loads(said.run)
-    later = [name for name in ("at", "about", "run") if facts[name] is None]  # fields that were added later
+    later = [name for name in ("at", "about", "run", "question") if facts[name] is None]  # fields that were added later
     return canonical({name: value for name, value in facts.items() if name not in later})[:-1]
 
 

@@ -12,7 +12,7 @@ from privet.errors import (
     PrivetError,
 )
 from privet.ledger.blocks import Load, Save, foreign_to_a_new_run, go_on, refuse_other_algorithms, restored
-from privet.ledger.questions import MISSING, made_for
+from privet.ledger.questions import MISSING, made_for, words_of
 from privet.ledger.requests import (
     Asked,
     Reservation,
@@ -140,6 +140,7 @@ class Spending(Payer):
         **Guarantee:** nothing is read or drawn before the charge is on the disk. If the mechanism fails, that has been
         paid for, and the error says nothing about the data. **Reference:** docs/proofs/ledger/keys.
         """
+        question = words_of(mechanism)
         mechanism, data = made_for(mechanism, data, dict(promise), self._unit_for(promise))
         try:
             problem = problem_with(mechanism, data)
@@ -148,6 +149,7 @@ class Spending(Payer):
             loss = priced(mechanism, durable=self._store.durable)
             of = None if key is None else question_of(data)
             asked = Asked.of(analyst, purpose, key, part, mechanism, at=at, about=about, of=of)
+            asked = asked if question is None else asked._replace(question=question)
             self._foresee(loss, asked)
             with self._writing() as session:
                 reservation = reserve_in(session, loss, asked, self, problem)

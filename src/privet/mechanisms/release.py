@@ -13,7 +13,15 @@ import numpy as np
 from privet._amount import Amount, is_number
 from privet._figure import require_plotting, save_figure
 from privet._numerics import is_masked
-from privet.errors import InvalidCall, InvalidParameter, MixedUnits, NoGuarantee, PrivetError, SerialisationError
+from privet.errors import (
+    InvalidCall,
+    InvalidParameter,
+    MixedUnits,
+    NoGuarantee,
+    PrivetError,
+    SerialisationError,
+    UnknownName,
+)
 from privet.mechanisms.display import confidence_in_words, price_in_words, release_html
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
@@ -23,6 +31,22 @@ from privet.privacy import Composed, PrivacyLoss, from_json, to_json
 
 Out = TypeVar("Out")
 _VERSION = 1
+_HAS = "it has .value, .interval, .epsilon, .plot() and .to_pandas()"
+_INSTEAD = {
+    **dict.fromkeys(
+        ("data", "result", "answer", "values", "output", "df", "frame"), "take release.value, or release.to_pandas()"
+    ),
+    **dict.fromkeys(
+        ("to_csv", "to_excel", "to_parquet", "head", "iloc"), "make a data frame first: release.to_pandas()"
+    ),
+    **dict.fromkeys(
+        ("eps", "price", "cost", "spent"), "see release.epsilon, or accounting.epsilon(release, delta=1e-6)"
+    ),
+    **dict.fromkeys(("show", "display"), "print(release), or release.plot()"),
+    **dict.fromkeys(
+        ("bounds", "ci", "confidence_interval", "std", "accuracy"), "see release.interval and release.error"
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +211,11 @@ class Release(Amount, Generic[Out]):
         if is_number(self.value) or isinstance(self.value, str | bytes) or not hasattr(self.value, "__getitem__"):
             raise InvalidCall(f"this release is one {type(self.value).__name__}: take release.value")
         return self.value[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # libraries ask for these
+            raise AttributeError(name)
+        raise UnknownName(f"Release has no {name!r:.60}: {_INSTEAD.get(name, _HAS)}")
 
     __iter__ = None  # with entries by number Python would count through them, also those of a table
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from privet._markup import grid, note, told, with_ends
 from privet._numerics import Array
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, UnknownName
 from privet.mechanisms import storable
 from privet.queries.other_names import no_such_name
 
@@ -37,6 +37,8 @@ class Answer:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # libraries ask for these
             raise AttributeError(name)
+        if name in {**vars(self).get("values", {}), **vars(self).get("keys", {})}:
+            raise UnknownName(f"Answer has no {name!r:.60}: a column is taken with answer[{name!r}]")
         raise no_such_name(self, name)
 
     def __getitem__(self, name: str) -> Array:

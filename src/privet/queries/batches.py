@@ -57,6 +57,10 @@ class Batch:
             raise InvalidParameter("the queries of a batch must protect the same unit: pay for the others apart")
         self.data  # noqa: B018 - two tables with one name are refused here
 
+    def in_words(self) -> str:
+        """All questions in one public line, for the log of a ledger."""
+        return "; ".join(f"{name}: ({query.in_words()})" for name, query in self.queries)
+
     @property
     def unit(self) -> Unit:
         """Who is protected."""

@@ -1,5 +1,9 @@
 """A query in words: its steps, whom it protects and how far they reach, and the SQL that an engine runs."""
 
+import re
+from collections.abc import Iterable
+from dataclasses import fields
+from numbers import Real
 from typing import Any
 
 from privet.tables import (
@@ -50,6 +54,44 @@ def explained_plan(plan: Bounded) -> str:
     lines += ["", f"protects {plan.rows.unit.describe()}, {unit.describe()}"]
     lines += [f"  moves the cells by at most {plan.reach.l1(unit)} in l1"]
     return "\n".join([*lines, "", "SQL (without its salt)", "  " + sql_of(plan)])
+
+
+def rows_in_words(node: Node) -> str:
+    """The rows that are asked about, in one line: tables, conditions, derived columns."""
+    tables = [source.name for source in node.sources]
+    done = [line for line in steps(node) if line.startswith("where ") or (" := " in line and not line.startswith("("))]
+    return f", of {' and '.join(dict.fromkeys(tables))}" + "".join(f", {line}" for line in done)
+
+
+def columns_in_words(names: Iterable[str], node: Node) -> str:
+    """The columns that are asked for; those that a question made for itself by what they are made of."""
+    made = {each.name: each.expression for each in _derived(node)}
+    listed = [
+        told(getattr(made[name], "of", made[name])) if name.startswith("(") and name in made else name for name in names
+    ]
+    return ", ".join(listed) or "all rows"
+
+
+def _derived(node: Node) -> list[Derive]:
+    below = [each for each in (getattr(node, "input", None), *getattr(node, "inputs", ())) if isinstance(each, Node)]
+    return ([node] if isinstance(node, Derive) else []) + [each for step in below for each in _derived(step)]
+
+
+def asked_in_words(request: Any) -> str:
+    """One aggregate in a few words: its name, its column, its other parameters.
+
+    >>> from privet.queries.aggregates import Mean
+    >>> asked_in_words(Mean("cost"))
+    'mean of cost'
+    """
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(request).__name__).lower()
+    column = getattr(request, "column", None)
+    more = {each.name: getattr(request, each.name) for each in fields(request) if each.name not in ("column", "where")}
+    told_more = ", ".join(f"{key} {float(value):g}" for key, value in more.items() if isinstance(value, Real))
+    where = getattr(request, "where", None)
+    words = f"{name} of {column}" if isinstance(column, str) else name
+    words += f" ({told_more})" if told_more else ""
+    return words if where is None else f"{words} where {told(where)}"
 
 
 def steps(node: Node) -> list[str]:

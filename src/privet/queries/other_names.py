@@ -31,6 +31,28 @@ _INSTEAD = {
     "cov": 'ask table.covariance("age", "cost")',
 }
 
+_RELEASED = "a ledger answers it: release = ledger.release(query, epsilon=0.5), then release"
+_OF = {
+    "Question": {
+        **dict.fromkeys(
+            ("value", "collect", "run", "execute", "compute", "result", "answer", "show", "fetchall", "head"),
+            f"{_RELEASED}.value",
+        ),
+        "plot": f"{_RELEASED}.plot()",
+        **dict.fromkeys(("epsilon", "price", "cost", "loss", "error"), "see query.preview(epsilon=0.5)"),
+    },
+    "Groups": {
+        **dict.fromkeys(("count", "size"), "ask them with groups.agg(n=pv.count())"),
+        **dict.fromkeys(("apply", "aggregate"), "ask them with groups.agg(n=pv.count())"),
+    },
+    "Answer": {
+        **dict.fromkeys(("plot", "hist", "bar"), "the release draws it: release.plot()"),
+        **dict.fromkeys(
+            ("to_csv", "to_excel", "to_dict"), "the release makes data frames: release.to_pandas().to_csv(...)"
+        ),
+    },
+}
+
 
 def no_such_name(asked: object, name: str, column: str | None = None) -> UnknownName:
     """The error about a name that `asked` does not have; `column` is the column that was asked, if one was.
@@ -43,9 +65,14 @@ def no_such_name(asked: object, name: str, column: str | None = None) -> Unknown
     known = spellings()
     aggregate = next((each for each, spelling in known.items() if name in spelling.alike), name)
     near = get_close_matches(name, [each for each in dir(type(asked)) if not each.startswith("_")], 1, 0.75)
-    if aggregate in known:
+    kinds = {each.__name__ for each in type(asked).__mro__}
+    own = next((_OF[kind][name] for kind in _OF if name in _OF[kind] and _is_a(kind, kinds)), None)
+    if own is not None:
+        meant = own
+    elif aggregate in known:
         what = f'"{column or "cost"}"' if "column" in signature(known[aggregate].make).parameters else ""
-        meant = f"ask the table, as in table.agg(answer=pv.{aggregate}({what}))"
+        called = "groups" if "Groups" in kinds else "table"
+        meant = f"ask the {called}, as in {called}.agg(answer=pv.{aggregate}({what}))"
     elif name in _INSTEAD:
         meant = _INSTEAD[name]
     elif near:
@@ -53,3 +80,7 @@ def no_such_name(asked: object, name: str, column: str | None = None) -> Unknown
     else:
         meant = f"it has {', '.join(each for each in dir(type(asked)) if not each.startswith('_'))}"
     return UnknownName(f"{type(asked).__name__} has no {name!r:.60}: {meant}")
+
+
+def _is_a(kind: str, kinds: set[str]) -> bool:
+    return kind in kinds or (kind == "Question" and "TableQuestion" in kinds)

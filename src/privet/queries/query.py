@@ -17,7 +17,7 @@ from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 from privet.queries.aggregate import Aggregate
 from privet.queries.aggregates import Quantile
 from privet.queries.discovered_keys import DiscoveredKeys
-from privet.queries.explain import explained
+from privet.queries.explain import asked_in_words, explained, rows_in_words
 from privet.queries.family import Family, Noisy
 from privet.queries.intervals import radius
 from privet.queries.measured import Compiled, compiled, family_of
@@ -212,6 +212,11 @@ class Query(TableQuestion, Shown):
     def explain(self) -> str:
         """The plan, whom it protects, how far one of them reaches, and the SQL; no data are looked at."""
         return explained(self)
+
+    def in_words(self) -> str:
+        asked = ", ".join(f"{name}: {asked_in_words(request)}" for name, request in self.outputs)
+        grouped = f" by {', '.join(self.names)}" if self.names else ""
+        return f"{asked}{grouped}{rows_in_words(self.rows)}"
 
     def __str__(self) -> str:
         asked = ", ".join(name for name, _ in self.outputs)

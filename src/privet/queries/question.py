@@ -12,7 +12,7 @@ from privet._numerics import Array
 from privet.errors import InvalidData
 from privet.mechanisms import Source
 from privet.privacy import Promise, Unit
-from privet.queries.explain import explained_plan
+from privet.queries.explain import columns_in_words, explained_plan, rows_in_words
 from privet.queries.other_names import no_such_name
 from privet.tables import Aggregates, Bounded, Coded, Data
 from privet.tables.data import drawn_salts
@@ -54,6 +54,13 @@ class TableQuestion(ABC):
     def explain(self) -> str:
         """The plan, whom it protects, and the SQL; no data are looked at."""
         return explained_plan(self.bounded())
+
+    def in_words(self) -> str:
+        """The question in one public line, for the log of a ledger: what is asked, of which rows."""
+        what = type(self).__name__.removesuffix("Question").lower()
+        plan = self.bounded()
+        names = vars(self).get("names") or plan.names
+        return f"{what} of {columns_in_words(names, plan.rows)}{rows_in_words(plan.rows)}"
 
     def told(self, **promise: Unpack[Promise]) -> Any:
         """The line of this question in the preview of a batch: its own preview, unless a line says more."""

@@ -240,6 +240,8 @@ class Table(Described):
     @door
     def group_by(self, *names: str, keys: object = None, discover: bool = False) -> "Groups":
         """Groups by one or several columns: all their public values, the ones in `keys`, or those that are discovered."""
+        if len(names) == 1 and isinstance(names[0], list | tuple):  # as pandas takes them
+            names = tuple(names[0])
         if keys is not None and len(names) == 1 and not isinstance(keys, Mapping | KeySet | str):
             keys = {names[0]: keys}
         if keys is not None and not isinstance(keys, Mapping | KeySet):
@@ -368,6 +370,11 @@ class Groups:
     table: Table
     names: tuple[str, ...]
     keys: KeySet | None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # libraries ask for these
+            raise AttributeError(name)
+        raise no_such_name(self, name)
 
     def agg(self, /, *unnamed: object, **asked: Aggregate | AggregateOf) -> Query:
         """The query for these aggregates; each is named by its keyword."""

@@ -9,7 +9,6 @@ from privet._numerics import Array
 from privet.audit import Certificate
 from privet.audit.statistics import rate_above
 from privet.privacy import PrivacyLoss, from_json
-from privet.report.figure import accent, muted, strong
 from privet.report.page import render
 from privet.report.price import describe
 
@@ -23,7 +22,6 @@ _MODEST = (
     "An audit can refute a claim; it can never prove one. “Not refuted” is not “private”: another input, another event "
     "or more runs may still break the claim."
 )
-_ALARM = "#b3541e"
 _SIDE, _LEFT, _TOP = 300, 54, 34  # of a drawing, in pixels
 
 
@@ -118,9 +116,6 @@ def audit_page(certificate: Certificate) -> str:
     drawn = "tp" in certificate.counts and certificate.price() is not None
     return render(
         "audit.html",
-        muted=muted,
-        strong=strong,
-        alarm=_ALARM,
         certificate=certificate,
         versions=", ".join(f"{name} {version}" for name, version in certificate.versions.items()),
         sentence=_sentence(certificate),
@@ -183,7 +178,7 @@ def _drawing(certificate: Certificate, *, zoom: bool) -> dict[str, Any]:
     most = 1.0 - np.asarray(accounting.tradeoff(claim, rates))
     least = np.asarray(accounting.tradeoff(claim, 1.0 - rates))
     outline = np.concatenate((np.stack((rates, most), 1), np.stack((rates, least), 1)[::-1]))
-    colour = _ALARM if certificate.verdict == "violated" else accent
+    colour = "var(--alarm)" if certificate.verdict == "violated" else "var(--accent)"
     corner, opposite = _place(window, across[0], up[1]), _place(window, across[1], up[0])
     point = _place(window, across.mean(), up.mean())
     width, height = (max(opposite[i] - corner[i], 2.0) for i in (0, 1))

@@ -44,6 +44,7 @@ class LogRow:
     software: str
     what: str
     price: str = ""
+    question: str = ""
 
     def cells(self) -> dict[str, str]:
         """Texts, for a table."""
@@ -54,6 +55,7 @@ class LogRow:
             "kind": self.kind,
             "analyst": self.analyst,
             "purpose": self.purpose,
+            "question": self.question,
             "key": self.key,
             "part": self.part,
             "about": self.about,
@@ -92,6 +94,7 @@ def _charge(event: Event) -> LogRow:
         event.software,
         event.what,
         event.price,
+        event.question or "",
     )
 
 

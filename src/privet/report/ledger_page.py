@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from privet.errors import LedgerTampered
-from privet.report.figure import accent, muted, strong
 from privet.report.ledger import LedgerStatus, ledger_status
 from privet.report.ledger_log import LogRow, ledger_log
 from privet.report.meaning import posterior
@@ -15,7 +14,6 @@ from privet.report.page import render
 if TYPE_CHECKING:
     from privet.ledger import Ledger
 
-_ALARM = "#b3541e"
 _MOST = 1000  # rows of a table; the CSV has all
 _WIDE, _HIGH = 700, 150  # of the picture, in pixels
 _PROOFS = {
@@ -51,15 +49,11 @@ def ledger_page(ledger: "Ledger") -> str:
     acts = [row for row in rows if row.kind not in ("reserve", "checkpoint")]
     return render(
         "ledger.html",
-        accent=accent,
-        muted=muted,
-        strong=strong,
-        alarm=_ALARM,
         status=status,
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         failed=failed,
         checked=checked,
-        headline=_capital(status.headline),
+        headline=("This ledger does not verify. " if failed else "") + _promise_in_words(ledger),
         sentence=_sentence(ledger, status),
         meaning=_meaning(ledger),
         capped=ledger.budget is not None,
@@ -77,8 +71,19 @@ def ledger_page(ledger: "Ledger") -> str:
     )
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _promise_in_words(ledger: "Ledger") -> str:
+    """The whole promise, as the first words of the page."""
+    unit, budget = ledger.unit, ledger.budget
+    many = "one record" if unit.group_size == 1 else f"up to {unit.group_size} records"
+    who = f"all rows with the same {unit.person}" if unit.person else f"{many} of the data"
+    if budget is None:
+        return f"No limit is promised; what was spent is counted for one person ({who})"
+    amounts = (("Epsilon", budget.epsilon), ("Rho", budget.rho), ("Mu", budget.mu))
+    said = next((f"{name} {plain(round_up(amount, 4))}" for name, amount in amounts if amount is not None), None)
+    if said is None:
+        return f"{budget.describe()} in all, for one person ({who})"
+    delta = f", with delta {plain(round_up(budget.delta, 3))}" if budget.delta else ""
+    return f"{said} in all, for one person ({who}){delta}"
 
 
 def _sentence(ledger: "Ledger", status: LedgerStatus) -> str:
@@ -86,9 +91,10 @@ def _sentence(ledger: "Ledger", status: LedgerStatus) -> str:
     if ledger.budget is None:
         return f"An odometer: it reports what was spent and refuses nothing. Protected: {status.unit}."
     closed = "" if ledger.policy.closed is None else f" The data set is closed: {ledger.policy.closed}."
+    so_far = f"{status.headline.partition(' (')[0]}, by {status.reservations:,} charges"
     return (
-        f"Everything released from this data set together is promised to be {status.promise}; {status.reservations:,} "
-        f"charges were made. What is left is enough for {left}.{closed}"
+        "Whatever is asked of this data set, and whoever asks, no more than that is ever given away about anybody. So far: "
+        f"{so_far}. What is left is enough for {left}.{closed}"
     )
 
 
@@ -130,6 +136,7 @@ def _line(row: LogRow, caps: dict[str, float]) -> dict[str, Any]:
         "row": row,
         "when": _when(row),
         "question": _question(row),
+        "mechanism": (row.mechanism or row.loss).replace("_", " "),
         "price": _price(row),
         "share": _share(row, caps),
     }
@@ -140,7 +147,7 @@ def _when(row: LogRow) -> str:
 
 
 def _question(row: LogRow) -> str:
-    told = row.purpose or row.key or "—"
+    told = ". ".join(filter(None, (row.purpose or row.key, row.question))) or row.loss
     told += f" (part {row.part})" if row.part else ""
     return told + (f" (data: {row.about})" if row.about else "") + ("" if row.recorded else " — nothing recorded")
 
@@ -163,8 +170,8 @@ def _picture(caps: dict[str, float], charges: list[LogRow]) -> dict[str, Any]:
         for name in sums:
             sums[name] += row.costs.get(name, 0.0)
         share = max((sums[name] / cap for name, cap in caps.items() if cap > 0.0), default=0.0)
-        if i % step == 0 or i == len(charges):
-            points += [(i / len(charges), points[-1][1]), (i / len(charges), min(share, 1.0))]
+        if i % step == 0 or i == len(charges):  # from its own place on: charge 1 stands at the left edge
+            points += [(points[-1][0], min(share, 1.0)), (i / len(charges), min(share, 1.0))]
     left, top = 44, 10
     return {
         "left": left,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privet._numerics import Array
-from privet.report.figure import accent, strong
 from privet.report.page import render
 from privet.tables import Bool, Category, Coded, Date, Tally
 from privet.tables.data import drawn_salts
@@ -51,8 +50,6 @@ def synth_page(
         beside=beside is not None,
         facts=list(facts),
         drawings=drawings,
-        accent=accent,
-        strong=strong,
     )
 
 

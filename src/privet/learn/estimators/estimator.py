@@ -224,8 +224,9 @@ class PrivateEstimator(BaseEstimator):
         warn_about_unused(self)
 
     def _solver_words(self, plan: Any) -> str:
-        """The solver in words, for `privacy_`: the first line that its plan says about itself."""
-        return (type(plan).__doc__ or plan.name).splitlines()[0].rstrip(".")
+        """The solver in words, for `privacy_`: the first sentence that its plan says about itself, over all its lines."""
+        said = " ".join((type(plan).__doc__ or plan.name).partition("\n\n")[0].split())
+        return said.partition(". ")[0].rstrip(".")
 
     def _paid(self, plan: Any, records: Records, asked: _Asked) -> Any:
         if self.source is None:
