@@ -240,8 +240,9 @@ class Table(Described):
     @door
     def group_by(self, *names: str, keys: object = None, discover: bool = False) -> "Groups":
         """Groups by one or several columns: all their public values, the ones in `keys`, or those that are discovered."""
-        if len(names) == 1 and isinstance(names[0], list | tuple):  # as pandas takes them
-            names = tuple(names[0])
+        alone: object = names[0] if len(names) == 1 else None
+        if isinstance(alone, list | tuple):  # as pandas takes them
+            names = tuple(alone)
         if keys is not None and len(names) == 1 and not isinstance(keys, Mapping | KeySet | str):
             keys = {names[0]: keys}
         if keys is not None and not isinstance(keys, Mapping | KeySet):
