@@ -6,7 +6,8 @@ AGGREGATORS = "tests/pate/test_aggregators.py"
 LAWS = "tests/pate/test_vote_law.py"
 TEACHERS = "tests/pate/test_teachers.py"
 THEOREMS = "tests/pate/test_vote_theorems.py"
-PATE = Table(AGGREGATORS, LAWS, TEACHERS, THEOREMS)
+INTERACTIVE = "tests/pate/test_interactive.py"
+PATE = Table(AGGREGATORS, INTERACTIVE, LAWS, TEACHERS, THEOREMS)
 plant = PATE.plant
 
 plant(
@@ -128,4 +129,39 @@ plant(
     "np.concatenate([[silent], told + NormalVotes(self.sigma2).log_chances(counts)])",
     "NormalVotes(self.sigma2).log_chances(counts)",
     THEOREMS,
+)
+plant(
+    "rounds pay for their answers alone",
+    "pate:InteractiveGNMax.blocks",
+    "Composed((self.threshold_part(queries).loss, self.answer_part(answers).loss))",
+    "self.answer_part(answers).loss",
+    INTERACTIVE,
+)
+plant(
+    "every round has the answers of all rounds",
+    "pate:InteractiveGNMax._block",
+    "_even(self.answers, self.rounds)[index]",
+    "self.answers",
+    INTERACTIVE,
+)
+plant(
+    "the student is compared with the votes of one teacher",
+    "pate:InteractiveGNMax._block",
+    "self.teachers * chances",
+    "1 * chances",
+    INTERACTIVE,
+)
+plant(
+    "a student who was not asked is believed",
+    "pate:InteractiveGNMax._block",
+    "chances.max(axis=1) > self.confidence",
+    "chances.max(axis=1) > 0.0",
+    INTERACTIVE,
+)
+plant(
+    "interactive rounds of replaced ids move by one teacher",
+    "pate:InteractiveGNMax.threshold_part",
+    "teachers = teachers_of(self.unit, self.fixed_ids)",
+    "teachers = 1",
+    INTERACTIVE,
 )

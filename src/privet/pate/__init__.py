@@ -5,6 +5,7 @@ from privet.pate.aggregator import Aggregator as Aggregator
 from privet.pate.confident_gn_max import ConfidentGNMax as ConfidentGNMax
 from privet.pate.gn_max import GNMax as GNMax
 from privet.pate.gumbel_max import GumbelMax as GumbelMax
+from privet.pate.interactive_gn_max import InteractiveGNMax as InteractiveGNMax
 from privet.pate.ln_max import LNMax as LNMax
 from privet.pate.partition import KeyedPartition as KeyedPartition
 from privet.pate.student import Student as Student

@@ -1,7 +1,8 @@
 """The student: the only model that leaves, trained on public rows and released labels."""
 
+import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -55,6 +56,19 @@ class Student:
         names[:] = self.classes
         return self.model.fit(rows[known], np.array(names[told[known]].tolist()))
 
+    def guesses(self, pool: Any) -> Callable[[Array], Array]:
+        """A function of labels, as `InteractiveGNMax` takes one: the chances of each class in each row of the pool, by a
+        copy of the model that was trained on these labels. As long as they name fewer than two classes it knows nothing.
+
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> student = Student(LogisticRegression(), classes=["low", "high"]).guesses(np.array([[0.0], [1.0], [9.0]]))
+        >>> student(np.array([0, -1, 1])).argmax(axis=1).tolist()
+        [0, 0, 1]
+        """
+        if not hasattr(self.model, "predict_proba"):
+            raise InvalidParameter("a student who guesses needs a model with predict_proba")
+        return _Guesses(self, np.asarray(pool))
+
     def _spread(self, rows: Array, told: Array) -> Array:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.semi_supervised import LabelSpreading
@@ -70,3 +84,22 @@ class Student:
         made: Array = spread.classes_[np.argmax(spread.label_distributions_ * (shares / mass), axis=1)]
         made[told != _UNLABELLED] = told[told != _UNLABELLED]
         return made
+
+
+class _Guesses:
+    """The chances that a student gives to classes, by the labels that are known so far."""
+
+    def __init__(self, student: Student, pool: Array) -> None:
+        self.student, self.pool = student, pool
+
+    def __call__(self, labels: Array) -> Array:
+        classes = self.student.classes
+        chances = np.full((len(self.pool), len(classes)), 1.0 / len(classes))
+        if len(np.unique(labels[labels != _UNLABELLED])) < 2:
+            return chances
+        learner = Student(copy.deepcopy(self.student.model), classes=classes, neighbours=self.student.neighbours)
+        model = learner.fit(self.pool, labels)
+        places = [classes.index(each) for each in model.classes_.tolist()]
+        chances[:] = 0.0
+        chances[:, places] = model.predict_proba(self.pool)
+        return np.clip(chances, 0.0, 1.0)
