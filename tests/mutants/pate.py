@@ -7,7 +7,8 @@ LAWS = "tests/pate/test_vote_law.py"
 TEACHERS = "tests/pate/test_teachers.py"
 THEOREMS = "tests/pate/test_vote_theorems.py"
 INTERACTIVE = "tests/pate/test_interactive.py"
-PATE = Table(AGGREGATORS, INTERACTIVE, LAWS, TEACHERS, THEOREMS)
+SMOOTH = "tests/pate/test_smooth_release.py"
+PATE = Table(AGGREGATORS, INTERACTIVE, LAWS, SMOOTH, TEACHERS, THEOREMS)
 plant = PATE.plant
 
 plant(
@@ -164,4 +165,60 @@ plant(
     "teachers = teachers_of(self.unit, self.fixed_ids)",
     "teachers = 1",
     INTERACTIVE,
+)
+plant(
+    "the largest change of each query, added up afterwards",
+    "pate:SmoothRelease._prepare",
+    "max(self.bound.smooth(changes, self.beta), self._largest * _FLOOR)",
+    "sum(n * self.bound.smooth(self.bound.changes(row, value.teachers), self.beta) for row, n in zip(rows, many))",
+    SMOOTH,
+)
+plant(
+    "local sensitivity for smooth",
+    "pate:SmoothVotes.smooth",
+    "np.max(changes * np.exp(-beta * np.arange(len(changes))))",
+    "changes[0]",
+    SMOOTH,
+)
+plant(
+    "a figure of one direction",
+    "pate:SmoothRelease.bound",
+    "two_sided=True",
+    "two_sided=False",
+    SMOOTH,
+)
+plant(
+    "figures of adaptive votes are published",
+    "pate:SmoothRelease._admit",
+    "if value.adaptive:",
+    "if False:",
+    SMOOTH,
+)
+plant(
+    "C6 is not checked",
+    "pate:SmoothVotes.refuse_unless_monotone",
+    "if np.any(np.diff(self.cost(self.moved(below, 1)) - self.cost(below)) < -_ROUNDING):",
+    "if False:",
+    SMOOTH,
+)
+plant(
+    "the margin is free",
+    "pate:SmoothRelease.loss",
+    "margin * (1.0 + _SLACK)",
+    "0.0",
+    SMOOTH,
+)
+plant(
+    "votes move away from the plateau",
+    "pate:SmoothVotes.changes",
+    "_to_a_tie(votes, most) if agree else _apart(votes, most)",
+    "_apart(votes, most) if agree else _to_a_tie(votes, most)",
+    SMOOTH,
+)
+plant(
+    "noise of a neighbour is as wide",
+    "privacy:SmoothReleaseLoss.rdp",
+    "found = np.maximum(spread, 0.0) + shifted",
+    "found = shifted",
+    "tests/privacy/test_smooth_release.py",
 )

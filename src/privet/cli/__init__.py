@@ -10,6 +10,7 @@ from privet.cli.demo import demo as demo
 from privet.cli.fit import fit as fit
 from privet.cli.ledgers import ledger_app as ledger_app
 from privet.cli.local import local_app as local_app
+from privet.cli.pate import pate_app as pate_app
 
 # Importing a command registers it; the order here is the order of the help.
 from privet.cli.price import price as price

@@ -30,6 +30,7 @@ ORDER = (
     "audit",
     "ranges",
     "local",
+    "pate",
 )  # of the help
 
 

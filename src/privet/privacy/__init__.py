@@ -47,6 +47,7 @@ from privet.privacy.serial import (
 )
 from privet.privacy.shuffled import Shuffled as Shuffled
 from privet.privacy.skellam import SkellamLoss as SkellamLoss
+from privet.privacy.smooth_release import SmoothReleaseLoss as SmoothReleaseLoss
 from privet.privacy.softmax_perturbation import SoftmaxPerturbationLoss as SoftmaxPerturbationLoss
 from privet.privacy.staircase import StaircaseLoss as StaircaseLoss
 from privet.privacy.tree_aggregation import TreeAggregationLoss as TreeAggregationLoss
