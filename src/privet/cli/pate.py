@@ -41,8 +41,8 @@ def plan(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
-    """What do labels cost, how many does a budget buy, and how often does a majority win? No data is needed, nothing is
-    paid, and the price is the one that a ledger is charged."""
+    """The price of labels, how many a budget buys, and how often a majority wins. No data is needed, nothing is paid, and
+    the price is the one that a ledger is charged."""
     from privet import pate
 
     planned = pate.VotePlan(

@@ -1,4 +1,4 @@
-"""What labels cost, how many a budget buys, and how often a majority wins: from public numbers alone."""
+"""The price of labels, how many a budget buys, and how often a majority wins: from public numbers alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ _WHOLE = {"teachers": 1, "queries": 1, "answers": 1, "classes": 2}  # the least 
 @final
 @dataclass(frozen=True)
 class Majority:
-    """How often the class with so many `votes` is the answer, where one rival has all other votes and where the others
-    share them; and how often a query with this largest count is answered at all."""
+    """A largest count of `votes`: how often its class is the answer, where one rival has all other votes and where the
+    others share them, and how often the query is answered at all."""
 
     votes: int
     against_one: float
@@ -96,7 +96,7 @@ class VotePlan:
         return low
 
     def majorities(self, votes: Sequence[int] | None = None) -> list[Majority]:
-        """How often majorities of these sizes win, or of 30% to 100% of the teachers."""
+        """Majorities of these sizes, or of 30% to 100% of the teachers, and how often they win."""
         sizes = [round(share * self.teachers) for share in _SHARES] if votes is None else list(votes)
         return [self._majority(count("majority", size, 0)) for size in sizes]
 
@@ -107,8 +107,8 @@ class VotePlan:
         each, more = divmod(others, self.classes - 1)
         one = np.array([size, others] + [0] * (self.classes - 2))
         shared = np.array([size] + [each + 1] * more + [each] * (self.classes - 1 - more))
-        chances = [float(np.exp(law.log_chances(counts)[0])) for counts in (one, shared)]
+        alone, together = (float(np.exp(law.log_chances(counts)[0])) for counts in (one, shared))
         answered = 1.0
         if self.threshold is not None and self.sigma1 is not None:
             answered = float(special().ndtr((size - self.threshold) / self.sigma1))
-        return Majority(size, *chances, answered)
+        return Majority(size, alone, together, answered)
