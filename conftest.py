@@ -27,7 +27,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["MPLBACKEND"] = "Agg"
 
 # Examples in docstrings of a room whose package is missing cannot run; its tests say so themselves.
-collect_ignore_glob = [] if find_spec("torch") else ["src/privet/deep/*"]
+collect_ignore_glob = [] if find_spec("torch") else ["src/privet/deep/*", "src/privet/pate/gans/*"]
 collect_ignore_glob += [] if find_spec("triton") else ["src/privet/deep/stream_kernel.py"]
 
 SLOW_SECONDS = 3600.0

@@ -15,6 +15,7 @@ from tests.mutants.local_numbers import LOCAL_NUMBERS
 from tests.mutants.mechanisms import MECHANISMS
 from tests.mutants.noise import NOISE
 from tests.mutants.pate import PATE
+from tests.mutants.pate_gans import PATE_GANS
 from tests.mutants.payment import PAYMENT
 from tests.mutants.privacy import PRIVACY
 from tests.mutants.queries import QUERIES
@@ -38,6 +39,7 @@ ROOMS = (
     MECHANISMS,
     NOISE,
     PATE,
+    PATE_GANS,
     PAYMENT,
     PRIVACY,
     QUERIES,

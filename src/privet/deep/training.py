@@ -17,8 +17,7 @@ from privet.deep.records import Records
 from privet.deep.sampling import Poisson, coins_of_model, register as samplers
 from privet.deep.start import Start, State
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms import BlockAlgorithm, Example, Source, register
-from privet.mechanisms.form import Form, Numbers, Record
+from privet.mechanisms import BlockAlgorithm, Example, Form, Numbers, Record, Source, register
 from privet.noise import KeyedStream, own_stream
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 

@@ -1,0 +1,1 @@
+"""Generators that learn from the votes of teachers alone."""

@@ -1,0 +1,227 @@
+"""G-PATE: a generator that follows the noisy votes of teachers on where its points should go."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from privet._calls import door
+from privet._numerics import Array
+from privet._progress import track
+from privet._validate import above, at_least, count, fraction, instance, set_frozen
+from privet.errors import InvalidParameter
+from privet.mechanisms import Algorithm, Example, Form, Gaussian, Kept, Source, register
+from privet.noise import KeyedStream
+from privet.pate.confident_gn_max import ConfidentGNMax
+from privet.pate.gans.bought import kept, most_bought
+from privet.pate.gans.generated_model import GeneratedModel
+from privet.pate.gans.parts import exact_parts
+from privet.pate.gans.small_rows import image_pair, replaced_pair, table_pair
+from privet.pate.gans.task import GanTask
+from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
+from privet.pate.gn_max import GNMax
+from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated
+
+_WHOLE = {"teachers": 1, "rounds": 1, "batch": 1, "dimensions": 1, "bins": 2, "teacher_steps": 1, "generator_steps": 1}
+_SHARED = ("sigma1", "sigma2", "threshold", "batch", "dimensions", "bins", "reach", "blur", "move", "rate")
+
+
+@door
+@final
+@dataclass(frozen=True, kw_only=True)
+class GPATE(TeacherGAN):
+    """A generator of tables or images by G-PATE (`pip install 'privet[torch]'`).
+
+    In each of `rounds` rounds a batch of points is generated, and each teacher votes, for every point and each of
+    `dimensions` public random directions, for one of `bins` of its own gradient along that direction. What most teachers
+    say after noise moves the point, and the generator is trained to make the moved points. With a `threshold` (a share of
+    the teachers) nothing is moved along directions on which fewer agree, after noise of deviation `sigma1`.
+
+    The batch, the directions and the noise say how many rounds the budget buys; `rounds` takes fewer. Queries depend on
+    earlier answers, so that the price is that of the noise, whatever the teachers agree on: sums of data-dependent costs,
+    by which published figures were made, promise nothing here. `blur` (images) makes neighbouring pixels move together.
+
+    **Guarantee:** that of the promise. **Reference:** Long et al. 2021.
+
+    >>> import privet as pv
+    >>> published = GPATE(teachers=4000, sigma1=3000.0, sigma2=1000.0, threshold=0.5, batch=64, dimensions=10, bins=10)
+    >>> published.plan({"age": pv.Int(0, 99)}, epsilon=1.0, delta=1e-5).rounds
+    53
+    """
+
+    sigma2: float
+    sigma1: float | None = None
+    threshold: float | None = None
+    rounds: int | None = None
+    batch: int = 16
+    dimensions: int = 10
+    bins: int = 2
+    reach: float = 0.1
+    blur: float = 0.0
+    teacher_steps: int = 4
+    generator_steps: int = 10
+    move: float = 1.0
+    rate: float = 0.003
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rounds is not None:
+            set_frozen(self, rounds=count("rounds", self.rounds, 1))
+
+    def _plan(self, task: GanTask, promise: Guarantee) -> "GPATEPlan":
+        counts = None
+        if task.classes > 1 and self.label_share:
+            share = promise.as_mu().share(self.label_share)
+            counts = Gaussian.for_budget(sensitivity=task.counts_reach, **share.keywords())
+        made = GPATEPlan(
+            task=task,
+            teachers=self.teachers,
+            rounds=self.rounds or 1,
+            counts=counts,
+            teacher_steps=self.teacher_steps,
+            generator_steps=self.generator_steps,
+            latent=self.latent,
+            hidden=tuple(self.hidden),
+            device=self.device,
+            **{name: getattr(self, name) for name in _SHARED},
+        )
+        if self.rounds is None:
+            made = replace(made, rounds=most_bought(lambda n: replace(made, rounds=n).loss, promise, "round"))
+        elif not kept(promise, made.loss):
+            raise InvalidParameter("the promise does not buy so many rounds: take fewer, or more noise")
+        return made._charged_at(promise)
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class GPATEPlan(Algorithm[Any, GeneratedModel]):
+    """A generator moved by the noisy votes of teachers on their gradients: its weights.
+
+    **Guarantee:** `rounds` rounds of `batch` x `dimensions` votes with normal noise, and the counts of classes.
+    **Sensitivity:** one person changes one teacher, and so a vote in each of these; one who is replaced changes two.
+    **Proof:** docs/proofs/pate/g_pate.md.
+    """
+
+    name = "g_pate"
+    at_most = True  # directions on which teachers do not agree are not answered
+
+    task: GanTask
+    teachers: int
+    rounds: int
+    sigma2: float
+    sigma1: float | None = None
+    threshold: float | None = None
+    counts: Gaussian | None = None
+    batch: int = 16
+    dimensions: int = 10
+    bins: int = 2
+    reach: float = 0.1
+    blur: float = 0.0
+    teacher_steps: int = 4
+    generator_steps: int = 10
+    move: float = 1.0
+    rate: float = 0.003
+    latent: int = 16
+    hidden: tuple[int, ...] = (64,)
+    device: str = "cpu"
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        instance("task", self.task, GanTask)
+        instance("counts", self.counts, Gaussian, type(None))
+        if (self.threshold is None) != (self.sigma1 is None):
+            raise InvalidParameter("a threshold needs sigma1, the noise on it, and sigma1 needs a threshold")
+        if self.threshold is not None:
+            share, noise = fraction("threshold", self.threshold), above("sigma1", self.sigma1, 0.0)
+            set_frozen(self, threshold=share, sigma1=noise)
+        set_frozen(self, hidden=widths("hidden", self.hidden), latent=count("latent", self.latent, 1))
+        set_frozen(self, **{name: count(name, getattr(self, name), low) for name, low in _WHOLE.items()})
+        set_frozen(
+            self, **{name: above(name, getattr(self, name), 0.0) for name in ("sigma2", "reach", "move", "rate")}
+        )
+        set_frozen(self, blur=at_least("blur", self.blur, 0.0))
+        check_device(self.device)
+
+    @property
+    def aggregator(self) -> "ConfidentGNMax | GNMax":
+        """What answers the votes of one round."""
+        asked = {"queries": self.batch * self.dimensions, "classes": self.bins, "teachers": self.teachers}
+        if self.threshold is None:
+            return GNMax(sigma=self.sigma2, unit=self.task.unit, **asked)
+        least, noise = self.threshold * self.teachers, self.sigma1 or 0.0
+        return ConfidentGNMax(
+            threshold=least, sigma1=noise, sigma2=self.sigma2, answers=asked["queries"], unit=self.task.unit, **asked
+        )
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        votes = Repeated(self.aggregator.loss, self.rounds)
+        return votes if self.counts is None else Composed((self.counts.loss, votes))
+
+    @property
+    def form(self) -> Form:
+        return Kept("pate.generator")
+
+    def describe(self) -> str:
+        """The plan in words."""
+        asked = (
+            f"{self.rounds:,} rounds of {self.batch} points and {self.dimensions} directions, {self.bins} bins each, "
+        )
+        asked += f"by {self.teachers:,} teachers with noise of deviation {self.sigma2:.4g}"
+        if self.threshold is not None:
+            asked += f", where a share of {self.threshold:g} agrees after noise of deviation {self.sigma1:.4g}"
+        if self.counts is None:
+            return asked + "; classes are uniform"
+        return asked + f"; counts of classes with noise of deviation {self.counts.scale:.4g}"
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+    def _shares(self, prepared: Any, source: Source) -> Array:
+        """The shares of classes: paid for, or uniform."""
+        if self.counts is None:
+            return np.ones(self.task.classes)
+        salts = self._coins("rows", self.task.salts, source)
+        noisy = self.counts.release(self.task.exact_counts(prepared, salts), source=source).value
+        return np.maximum(np.asarray(noisy, dtype=float), 1.0)
+
+    def _run(self, prepared: Any, source: Source) -> GeneratedModel:
+        from privet.pate.gans.discriminators import Discriminators
+        from privet.pate.gans.follower import Follower
+        from privet.pate.gans.generator import Generator
+
+        shares = self._shares(prepared, source)
+        key = self._coins("parts", KeyedStream.fresh_key, source)
+        secret = self._coins("teachers", KeyedStream.fresh, source)
+        open_ = self._coins("networks", KeyedStream.fresh, source)
+        begun = Generator.begun(self.task.heads, shares, self.latent, self.hidden, open_, self.device)
+        public = Follower(begun, self.task.grid, open_, rate=self.rate)
+        parts = exact_parts(self.task.exact_units(prepared), key, self.teachers)
+        teachers = Discriminators(parts, self.task.classes, self.hidden, secret, rate=0.01, device=self.device)
+        work = track("rounds", self.rounds)
+        for number in range(1, self.rounds + 1):
+            teachers.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)
+            asked = public.ask(self.batch, self.dimensions, self.blur)
+            votes = teachers.exact_bins(asked.points, asked.classes, asked.along, self.bins, self.reach)
+            told = self.aggregator.release(votes, source=source).value
+            public.follow(asked, told, self.bins, self.reach, self.move, self.generator_steps)
+            work.advance()
+        made = public.generator
+        return GeneratedModel(self.task.to_dict(), made.numbers(), shares, self.latent, "G-PATE")
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        small: dict[str, Any] = {"teacher_steps": 2, "generator_steps": 2, "latent": 2, "hidden": (4,), "batch": 2}
+        small |= {"teachers": 2, "rounds": 2, "sigma2": 2.0, "dimensions": 2}
+        for pair in (table_pair, replaced_pair):
+            task, left, right = pair()
+            yield Example(cls(task=task, sigma1=2.0, threshold=0.5, bins=4, **small), left, right, cost="costly")
+        task, left, right = image_pair()
+        counts = Gaussian(scale=1.0, sensitivity=task.counts_reach)
+        one = small | {"teachers": 1, "teacher_steps": 12, "reach": 1.0, "dimensions": 4}
+        yield Example(cls(task=task, blur=1.0, **one), left, right, cost="costly")
+        sure = one | {"sigma1": 2.0, "threshold": 0.5, "bins": 4}
+        yield Example(cls(task=task, counts=counts, **sure), left, right, cost="costly")

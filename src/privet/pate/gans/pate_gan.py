@@ -1,0 +1,228 @@
+"""PATE-GAN: a generator that learns what is real from the noisy votes of teachers, and from nothing else."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from privet import accounting
+from privet._calls import door
+from privet._numerics import Array
+from privet._progress import track
+from privet._validate import above, count, instance, set_frozen
+from privet.errors import InvalidParameter
+from privet.mechanisms import Algorithm, Example, Form, Gaussian, Kept, Source, register
+from privet.noise import KeyedStream
+from privet.pate.gans.bought import kept, most_bought
+from privet.pate.gans.generated_model import GeneratedModel
+from privet.pate.gans.parts import exact_parts
+from privet.pate.gans.small_rows import image_pair, replaced_pair, table_pair
+from privet.pate.gans.task import GanTask
+from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
+from privet.pate.gn_max import GNMax
+from privet.privacy import Composed, Guarantee, PrivacyLoss
+
+_RATE = 0.01  # of all optimizers
+_WANTED = 1.6448536269514722  # of a normal variable, one in twenty is larger
+_WHOLE = ("teachers", "labels", "batch", "teacher_steps", "student_steps", "generator_steps", "latent")
+
+
+@door
+@final
+@dataclass(frozen=True, kw_only=True)
+class PATEGAN(TeacherGAN):
+    """A generator of tables or images by PATE-GAN (`pip install 'privet[torch]'`).
+
+    Teacher discriminators see a part of the private rows each. A student discriminator sees generated points alone, and
+    for each the label (real or generated) that most teachers give after noise; the generator learns from the student.
+    Every label costs. `sigma` is the noise on the votes, an eighth of the number of teachers unless you say otherwise;
+    `labels` is how many points are labelled: as many as the budget buys, unless you take fewer with less noise.
+
+    At an epsilon of 1 that is a few hundred labels for some hundreds of teachers: where a marginal-based synthesizer fits
+    the table (`synth.AIM`, `synth.MST`), it is better by far (benchmarks/README.md).
+
+    **Guarantee:** that of the promise, whatever the teachers agree on. **Reference:** Jordon, Yoon & van der Schaar 2019.
+
+    >>> import privet as pv
+    >>> made = PATEGAN(teachers=466, sigma=100.0, label_share=0.0)
+    >>> plan = made.plan({"age": pv.Int(0, 99), "ill": pv.Bool()}, epsilon=1.0, delta=1e-5)
+    >>> plan.labels, plan.teachers_wanted
+    (479, 466)
+    """
+
+    sigma: float | None = None
+    labels: int | None = None
+    batch: int = 32
+    teacher_steps: int = 20
+    student_steps: int = 50
+    generator_steps: int = 20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.sigma is not None and self.labels is not None:
+            raise InvalidParameter(
+                "give sigma (the labels follow from the budget) or labels (the noise does), not both"
+            )
+        if self.sigma is not None:
+            set_frozen(self, sigma=above("sigma", self.sigma, 0.0))
+        if self.labels is not None:
+            set_frozen(self, labels=count("labels", self.labels, 1))
+
+    def _plan(self, task: GanTask, promise: Guarantee) -> "PATEGANPlan":
+        counts = None
+        if task.classes > 1 and self.label_share:
+            share = promise.as_mu().share(self.label_share)
+            counts = Gaussian.for_budget(sensitivity=task.counts_reach, **share.keywords())
+        made = PATEGANPlan(
+            task=task,
+            teachers=self.teachers,
+            sigma=self.sigma or max(self.teachers / 8.0, 1.0),
+            labels=self.labels or 1,
+            counts=counts,
+            batch=self.batch,
+            teacher_steps=self.teacher_steps,
+            student_steps=self.student_steps,
+            generator_steps=self.generator_steps,
+            latent=self.latent,
+            hidden=tuple(self.hidden),
+            device=self.device,
+        )
+        if self.labels is None:
+            bought = most_bought(lambda n: replace(made, labels=n).loss, promise, "label")
+            made = replace(made, labels=bought)
+        return _with_least_noise(made, promise)._charged_at(promise)
+
+
+def _with_least_noise(plan: "PATEGANPlan", promise: Guarantee) -> "PATEGANPlan":
+    """The plan with the least noise on the votes of so many labels: a count of labels rarely uses a budget up."""
+    far = plan.sigma
+    while not kept(promise, replace(plan, sigma=far).loss):
+        far *= 2.0
+    least = accounting.calibrate(
+        lambda sigma: replace(plan, sigma=sigma).loss, bounds=(far / 64.0, far), **promise.keywords()
+    )
+    return replace(plan, sigma=min(least, far))
+
+
+@final
+@register
+@dataclass(frozen=True, kw_only=True)
+class PATEGANPlan(Algorithm[Any, GeneratedModel]):
+    """A generator trained by the noisy labels of teacher discriminators: its weights.
+
+    **Guarantee:** `labels` binary votes with normal noise, and the counts of classes where they are paid for.
+    **Sensitivity:** one person is in one part, and changes one teacher; a person who is replaced changes two.
+    **Proof:** docs/proofs/pate/pate_gan.md.
+    """
+
+    name = "pate_gan"
+
+    task: GanTask
+    teachers: int
+    sigma: float
+    labels: int
+    counts: Gaussian | None = None
+    batch: int = 32
+    teacher_steps: int = 20
+    student_steps: int = 50
+    generator_steps: int = 20
+    latent: int = 16
+    hidden: tuple[int, ...] = (64,)
+    device: str = "cpu"
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        instance("task", self.task, GanTask)
+        instance("counts", self.counts, Gaussian, type(None))
+        set_frozen(self, sigma=above("sigma", self.sigma, 0.0), hidden=widths("hidden", self.hidden))
+        check_device(self.device)
+        set_frozen(self, **{name: count(name, getattr(self, name), 1) for name in _WHOLE})
+
+    def aggregator(self, queries: int) -> GNMax:
+        """What labels so many points."""
+        return GNMax(sigma=self.sigma, queries=queries, classes=2, teachers=self.teachers, unit=self.task.unit)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        votes = self.aggregator(self.labels).loss
+        return votes if self.counts is None else Composed((self.counts.loss, votes))
+
+    @property
+    def form(self) -> Form:
+        return Kept("pate.generator")
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """The number of labels in each round."""
+        whole, rest = divmod(self.labels, self.batch)
+        return (self.batch,) * whole + ((rest,) if rest else ())
+
+    @property
+    def teachers_wanted(self) -> int:
+        """The number of teachers for which the verdict of three in four of them wins 19 times in 20."""
+        return math.ceil(2.0 * math.sqrt(2.0) * _WANTED * self.sigma - 1e-6)
+
+    def describe(self) -> str:
+        """The plan in words."""
+        told = (
+            f"{self.labels:,} labels by {self.teachers:,} teachers, noise of deviation {self.sigma:.4g} on each count"
+        )
+        told += f"; that noise wants {self.teachers_wanted:,} teachers"
+        if self.counts is None:
+            return told + "; classes are uniform"
+        return told + f"; counts of classes with noise of deviation {self.counts.scale:.4g}"
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+    def _shares(self, prepared: Any, source: Source) -> Array:
+        """The shares of classes: paid for, or uniform."""
+        if self.counts is None:
+            return np.ones(self.task.classes)
+        salts = self._coins("rows", self.task.salts, source)
+        noisy = self.counts.release(self.task.exact_counts(prepared, salts), source=source).value
+        return np.maximum(np.asarray(noisy, dtype=float), 1.0)
+
+    def _run(self, prepared: Any, source: Source) -> GeneratedModel:
+        from privet.pate.gans.adversary import Adversary
+        from privet.pate.gans.discriminators import Discriminators
+        from privet.pate.gans.generator import Generator
+
+        shares = self._shares(prepared, source)
+        key = self._coins("parts", KeyedStream.fresh_key, source)
+        secret = self._coins("teachers", KeyedStream.fresh, source)
+        open_ = self._coins("networks", KeyedStream.fresh, source)
+        begun = Generator.begun(self.task.heads, shares, self.latent, self.hidden, open_, self.device)
+        public = Adversary(begun, self.hidden, open_, rate=_RATE)
+        parts = exact_parts(self.task.exact_units(prepared), key, self.teachers)
+        teachers = Discriminators(parts, self.task.classes, self.hidden, secret, rate=_RATE, device=self.device)
+        work = track("labels", self.labels)
+        for number, size in enumerate(self.rounds, 1):
+            teachers.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)
+            points, classes = public.drawn(size)
+            votes = teachers.exact_votes(points, classes)
+            labels = self.aggregator(size).release(votes, source=source).value
+            public.learn(points, classes, labels, self.student_steps)
+            public.teach(4 * self.batch, self.generator_steps)
+            work.advance(size)
+        made = public.generator
+        return GeneratedModel(self.task.to_dict(), made.numbers(), shares, self.latent, "PATE-GAN")
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        small: dict[str, Any] = dict.fromkeys(("teacher_steps", "student_steps", "generator_steps", "latent"), 2)
+        small |= {"hidden": (4,), "batch": 4}
+        promise = Guarantee(1.0, 1e-5)
+        for pair in (table_pair, replaced_pair):
+            task, left, right = pair()
+            yield Example(cls(task=task, teachers=2, sigma=2.0, labels=6, **small), left, right, cost="costly")
+        task, left, right = image_pair()
+        bought = PATEGAN(teachers=3, labels=3, label_share=0.0, **small)._plan(task, promise)
+        yield Example(bought, left, right, promise, cost="costly")
+        counts = Gaussian(scale=1.0, sensitivity=task.counts_reach)
+        # one teacher, with and without a row: its row turns labels, which a replay has to see
+        counted = cls(task=task, teachers=1, sigma=2.0, labels=6, counts=counts, **small | {"teacher_steps": 12})
+        yield Example(counted, left, right, cost="costly")

@@ -1,0 +1,116 @@
+"""Bugs of generators that learn from votes: those of published code, and those that are easily made here."""
+
+from tests.mutants.mutant import Table
+
+PATE_GAN = "tests/pate/test_pate_gan.py"
+G_PATE = "tests/pate/test_g_pate.py"
+PATE_GANS = Table(PATE_GAN, G_PATE)
+plant = PATE_GANS.plant
+
+plant(
+    "real rows to the student",
+    "pate:PATEGANPlan._run",
+    "public.learn(points, classes, labels, self.student_steps)",
+    "public.learn(teachers._points[[0] * size], classes, labels, self.student_steps)",
+)
+plant(
+    "the student is a teacher",
+    "pate:PATEGANPlan._run",
+    'work = track("labels", self.labels)',
+    'public.student[:] = [each[0].detach() for each in teachers.exact_layers()]; work = track("labels", self.labels)',
+)
+plant(
+    "unanimous labels are free",
+    "pate:PATEGANPlan._run",
+    "self.aggregator(size).release(votes, source=source).value",
+    "votes.exact_counts.argmax(axis=1)",
+)
+plant(
+    "one batch is paid for",
+    "pate:PATEGANPlan.loss",
+    "self.aggregator(self.labels).loss",
+    "self.aggregator(min(self.batch, self.labels)).loss",
+)
+plant(
+    "a replaced person is one teacher",
+    "pate:PATEGANPlan.aggregator",
+    ", unit=self.task.unit",
+    "",
+)
+plant(
+    "exact shares of classes",
+    "pate:PATEGANPlan._shares",
+    "np.maximum(np.asarray(noisy, dtype=float), 1.0)",
+    "np.maximum(np.asarray(self.task.exact_counts(prepared, salts), dtype=float), 1.0)",
+)
+plant(
+    "parts by the order of rows",
+    "pate:exact_parts",
+    "assigned = part_of[units.owners]",
+    "assigned = np.arange(len(units.owners)) * parts // max(len(units.owners), 1)",
+)
+plant(
+    "equal rows all in one part",
+    "pate:gans.parts._names",
+    "seen[content] += 1",
+    "seen[content] += 0",
+)
+plant(
+    "rows of a person in several parts",
+    "pate:TableTask.exact_units",
+    "numbers[known, -1] if self.scan.persons else np.arange(int(known.sum()))",
+    "np.arange(int(known.sum()))",
+)
+plant(
+    "one stream for all teachers",
+    "pate:Discriminators.__init__",
+    "uniforms(stream, i, 0, size_of(widths))",
+    "uniforms(stream, 0, 0, size_of(widths))",
+)
+plant(
+    "teachers share a loss",
+    "pate:Discriminators._step",
+    "loss.sum()",
+    "loss.sum().square()",
+)
+plant(
+    "a teacher without numbers votes real",
+    "pate:Discriminators.exact_votes",
+    "[..., 0] > 0.0",
+    "[..., 0].nan_to_num(1.0) > 0.0",
+)
+plant(
+    "gradients without noise",
+    "pate:GPATEPlan._run",
+    "self.aggregator.release(votes, source=source).value",
+    "votes.exact_counts.argmax(axis=1)",
+    G_PATE,
+)
+plant(
+    "a point costs one vote, not one for each direction",
+    "pate:GPATEPlan.loss",
+    "Repeated(self.aggregator.loss, self.rounds)",
+    "Repeated(replace(self, dimensions=1).aggregator.loss, self.rounds)",
+    G_PATE,
+)
+plant(
+    "a replaced person moves the votes of one teacher",
+    "pate:GPATEPlan.aggregator",
+    "unit=self.task.unit, **asked",
+    "**asked",
+    G_PATE,
+)
+plant(
+    "the longest gradient of all teachers is the measure of each",
+    "pate:exact_bins",
+    "ways.norm(dim=-1, keepdim=True)",
+    "ways.norm(dim=-1, keepdim=True).max()",
+    G_PATE,
+)
+plant(
+    "a teacher without numbers is dropped",
+    "pate:exact_bins",
+    "counts += functional.one_hot(places, bins).sum(dim=0)",
+    "counts += (functional.one_hot(places, bins) * (told == told).reshape(len(ways), -1, 1)).sum(dim=0)",
+    G_PATE,
+)
