@@ -96,20 +96,20 @@ plant(
 plant(
     "a replaced person moves the votes of one teacher",
     "pate:GPATEPlan.aggregator",
-    "unit=self.task.unit, **asked",
-    "**asked",
+    "GNMax(sigma=self.sigma2, unit=self.task.unit, **asked)",
+    "GNMax(sigma=self.sigma2, **asked)",
     G_PATE,
 )
 plant(
     "the longest gradient of all teachers is the measure of each",
-    "pate:exact_bins",
+    "pate:gradients.exact_bins",
     "ways.norm(dim=-1, keepdim=True)",
     "ways.norm(dim=-1, keepdim=True).max()",
     G_PATE,
 )
 plant(
     "a teacher without numbers is dropped",
-    "pate:exact_bins",
+    "pate:gradients.exact_bins",
     "counts += functional.one_hot(places, bins).sum(dim=0)",
     "counts += (functional.one_hot(places, bins) * (told == told).reshape(len(ways), -1, 1)).sum(dim=0)",
     G_PATE,

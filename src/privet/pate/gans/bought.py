@@ -1,4 +1,4 @@
-"""How many noisy answers a promise buys."""
+"""The number of noisy answers that a promise buys."""
 
 from collections.abc import Callable
 

@@ -62,7 +62,7 @@ class GPATE(TeacherGAN):
     teacher_steps: int = 4
     generator_steps: int = 10
     move: float = 1.0
-    rate: float = 0.003
+    rate: float = 0.01
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,7 +122,7 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
     teacher_steps: int = 4
     generator_steps: int = 10
     move: float = 1.0
-    rate: float = 0.003
+    rate: float = 0.01
     latent: int = 16
     hidden: tuple[int, ...] = (64,)
     device: str = "cpu"
@@ -147,8 +147,12 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
 
     @property
     def aggregator(self) -> "ConfidentGNMax | GNMax":
-        """What answers the votes of one round."""
-        asked = {"queries": self.batch * self.dimensions, "classes": self.bins, "teachers": self.teachers}
+        """The aggregator of the votes of one round."""
+        asked: dict[str, Any] = {
+            "queries": self.batch * self.dimensions,
+            "classes": self.bins,
+            "teachers": self.teachers,
+        }
         if self.threshold is None:
             return GNMax(sigma=self.sigma2, unit=self.task.unit, **asked)
         least, noise = self.threshold * self.teachers, self.sigma1 or 0.0

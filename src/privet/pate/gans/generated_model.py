@@ -57,7 +57,7 @@ class GeneratedModel:
 
     @property
     def task(self) -> GanTask:
-        """How points are written."""
+        """The way in which points are written."""
         return table_task_of(self._told) if "table" in self._told else image_task_of(self._told)
 
     @door

@@ -41,8 +41,8 @@ def _blurred(line: Array, blur: float) -> Array:
 
 
 def exact_bins(layers: Layers, given: Tensor, along: Tensor, bins: int, reach: float) -> Votes:
-    """How many teachers put the way to what they take for real in each bin, for each point (a row of `given`) and each
-    direction (a row of `along`): private.
+    """The number of teachers that put the way to what they take for real in each bin, for each point (a row of `given`)
+    and each direction (a row of `along`): private.
 
     A teacher's gradient at a point is divided by its own length; what lies further than `reach` is in the last bin. One
     that is no number is in the middle. Every teacher votes once for each point and direction.

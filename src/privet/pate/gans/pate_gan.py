@@ -142,7 +142,7 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel]):
         set_frozen(self, **{name: count(name, getattr(self, name), 1) for name in _WHOLE})
 
     def aggregator(self, queries: int) -> GNMax:
-        """What labels so many points."""
+        """The aggregator that labels so many points."""
         return GNMax(sigma=self.sigma, queries=queries, classes=2, teachers=self.teachers, unit=self.task.unit)
 
     @property

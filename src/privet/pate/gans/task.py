@@ -50,7 +50,7 @@ class GanTask(ABC):
     @property
     @abstractmethod
     def heads(self) -> tuple[Head, ...]:
-        """How points are written."""
+        """The parts that points are written in."""
 
     @property
     @abstractmethod
@@ -99,4 +99,4 @@ class GanTask(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """What a stored model needs to decode, as JSON has it."""
+        """The facts that a stored model needs to decode, as JSON has them."""
