@@ -10,6 +10,7 @@ LOOP = "tests/deep/test_own_loop.py"
 PITFALLS = "tests/deep/test_pitfalls.py"
 LECTURES = "tests/deep/test_lectures.py"
 BAD = "tests/deep/test_bad_input.py"
+QUANTILE = "tests/deep/test_adaptive_quantile.py"
 DEEP = Table(PITFALLS, TRAINER, LECTURES)
 plant = DEEP.plant
 
@@ -48,6 +49,27 @@ plant(
     "unit=Unit(self.unit.relation)",
     'unit=Unit("replace")',
     PITFALLS,
+)
+plant(
+    "votes are not counted in the length of a record",
+    "deep:Plan.step_noise",
+    "AdaptiveQuantile.LENGTH if follows",
+    "1.0 if follows",
+    QUANTILE,
+)
+plant(
+    "a clip follows votes that have no noise",
+    "deep:Training._block",
+    "noisy, clip = self.plan.clip.read(noisy, clip, divisor)",
+    "noisy, clip = noisy[:-1] * clip, self.plan.clip.read(value, clip, divisor)[1]",
+    QUANTILE,
+)
+plant(
+    "records vote a second time where a pass has failed",
+    "deep:engines.engine.Engine._record_by_record",
+    "del self._votes[self._heard :]",
+    "pass",
+    QUANTILE,
 )
 plant(
     "a strict plan adds up in floats",
@@ -168,8 +190,8 @@ plant(
 plant(
     "coins are kept in a state: a restored block has the noise of the one before",
     "deep:Training._block",
-    "noisy = added.release(exact_value(total, added), source=source).value",
-    "noisy = added.release(exact_value(total, added), source=__import__('privet').noise.Seeded(done)).value",
+    "noisy = np.asarray(added.release(value, source=source).value)",
+    "noisy = np.asarray(added.release(value, source=__import__('privet').noise.Seeded(done)).value)",
     RUNS,
 )
 plant(

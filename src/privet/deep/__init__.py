@@ -5,6 +5,7 @@ from privet._face import face, installed
 if installed("torch"):
     from privet.deep.clipped_sum import ClippedSum as ClippedSum, clipped_sum as clipped_sum
     from privet.deep.clipping import (
+        AdaptiveQuantile as AdaptiveQuantile,
         Automatic as Automatic,
         Clip as Clip,
         Flat as Flat,

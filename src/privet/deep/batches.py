@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from privet._numerics import Array
+from privet.deep.clipping import AdaptiveQuantile
 from privet.deep.engines.engine import Engine, mapped
 from privet.deep.records import Records, split
 from privet.deep.step_noise import StepNoise
@@ -52,6 +53,12 @@ def exact_value(total: Tensor, noise: StepNoise) -> Array:
     if not noise.strict:
         return total.cpu().numpy()
     return np.rint(total.double().cpu().numpy() / noise.grid.width).astype(np.int64)
+
+
+def exact_value_and_votes(total: Tensor, engine: Engine) -> Array:
+    """A clipped sum over the clip that its engine followed, and the votes, weighted, behind it: one row of numbers."""
+    over_clip = total.cpu().numpy().astype(np.float64) / engine.clip.clip_norm
+    return np.append(over_clip, AdaptiveQuantile.VOTE * engine.exact_votes())
 
 
 def spread(flat: Tensor, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -13,6 +13,7 @@ from torch import Tensor
 from privet._numerics import Array
 from privet._private import Private
 from privet._validate import count
+from privet.deep.clipping import AdaptiveQuantile
 from privet.deep.records import Records
 from privet.deep.sampling import Sampling, coins_of_model
 from privet.errors import InvalidParameter, LedgerError, SerialisationError
@@ -80,6 +81,8 @@ class Steps:
                 f"{type(plan.sampling).__name__} is priced by whole epochs, which a loop could leave half done: use "
                 "Trainer.fit, or a sampler that draws every step anew"
             )
+        if isinstance(plan.clip, AdaptiveQuantile):
+            raise InvalidParameter("a clip that follows the gradients is kept by Trainer.fit: use that, or Flat(norm)")
         ends = [0, *accumulate(plan.rounds)]
         if count("done", done) not in ends:
             raise InvalidParameter(f"done must be the end of a block: {ends[1]}, {ends[min(2, len(ends) - 1)]}, ...")

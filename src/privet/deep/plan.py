@@ -10,7 +10,7 @@ from privet._calls import door
 from privet._markup import Shown
 from privet._validate import above, count, flag, instance, open_fraction, set_frozen
 from privet.accounting import Bound, Rung, calibrate, dp_sgd_ladder, epsilon as epsilon_of
-from privet.deep.clipping import Clip, Flat, clip_from_dict
+from privet.deep.clipping import AdaptiveQuantile, Clip, Flat, clip_from_dict
 from privet.deep.engines.engine import Engine
 from privet.deep.engines.make import make_engine
 from privet.deep.own_loop import Steps
@@ -85,6 +85,10 @@ class Plan(Shown):
         set_frozen(self, sampling=sampling, unit=as_unit(unit), strict=flag("strict", strict), **clean)
         set_frozen(self, delta=open_fraction("delta", delta), total_steps=count("steps", steps, 1))
         set_frozen(self, clip=_clipping(clip_norm, clip))
+        if self.strict and isinstance(self.clip, AdaptiveQuantile):
+            raise InvalidParameter(
+                "strict plans clip at one norm, whose grid is fixed: take clip_norm=, or strict=False"
+            )
         sampling.serves(self.unit)
         if self.total_steps % sampling.round_steps:
             raise InvalidParameter(
@@ -173,10 +177,11 @@ class Plan(Shown):
         >>> plan.step_noise(100).loss.noise_multiplier
         2.0
         """
+        follows = isinstance(self.clip, AdaptiveQuantile)  # then gradients over the clip, and one coordinate for votes
         return StepNoise(
-            clip=self.clip.bound,
+            clip=AdaptiveQuantile.LENGTH if follows else self.clip.bound,
             noise_multiplier=self.noise_multiplier,
-            dimension=dimension,
+            dimension=dimension + 1 if follows else dimension,
             strict=self.strict,
             unit=Unit(self.unit.relation),
         )
@@ -194,6 +199,8 @@ class Plan(Shown):
     def engine(self, model: Any, per_example_loss: Any, *, way: str = "auto") -> Engine:
         """The engine of the clipped sums; that of a strict plan adds up whole steps of the grid of its noise."""
         grid = None
+        if isinstance(self.clip, AdaptiveQuantile) and way in ("compiled", "ranks"):
+            raise InvalidParameter(f"the engine {way!r} clips at one norm: with AdaptiveQuantile leave engine= out")
         if self.strict:
             trained = sum(each.numel() for each in model.parameters() if each.requires_grad)
             grid = self.step_noise(max(1, trained)).grid.width
@@ -244,7 +251,7 @@ class Plan(Shown):
         lines = [
             f"{self.total_steps:,} steps in {len(self.blocks)} blocks, {type(self.sampling).__name__}",
             f"protected: {self.unit.describe()}",
-            f"clip {self.clip_norm:g}, noise {self.noise_multiplier:.6g} times the clip, in every step",
+            f"clip {self.clip_norm:g}{self._followed}, noise {self.noise_multiplier:.6g} times the clip, in every step",
             self.accumulation,
         ]
         if self.count is not None:
@@ -255,6 +262,12 @@ class Plan(Shown):
             lines.append(_row(rung.name, *seen, f"{rung.sound.upper:,.5g}", f"{rung.delta:.4g}"))
         lines.append(_row("ours, which is charged", "", "", f"{price.upper:,.5g}", f"{self.delta:g}"))
         return "\n".join(lines)
+
+    @property
+    def _followed(self) -> str:
+        if not isinstance(self.clip, AdaptiveQuantile):
+            return ""
+        return f" at first, then about the {self.clip.quantile:g}-quantile of the norms (1% of the noise is for that)"
 
     def describe(self) -> str:
         """One line: what is promised, to whom, by which sampler."""

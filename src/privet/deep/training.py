@@ -10,7 +10,8 @@ from torch import nn
 
 from privet import _progress
 from privet._validate import above, instance, open_fraction, set_frozen
-from privet.deep.batches import exact_sum, exact_value, piece_size
+from privet.deep.batches import exact_sum, exact_value, exact_value_and_votes, piece_size
+from privet.deep.clipping import AdaptiveQuantile, Flat
 from privet.deep.engines.engine import Engine
 from privet.deep.plan import Plan
 from privet.deep.records import Records
@@ -97,7 +98,8 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                 raise InvalidData(problem)
 
     def _first(self) -> State:
-        return {**self.start.first(), "divisor": self.divisor}
+        clip = self.plan.clip.clip_norm if isinstance(self.plan.clip, AdaptiveQuantile) else None
+        return {**self.start.first(), "divisor": self.divisor, "clip": clip}
 
     def _block(self, index: int, state: State, prepared: Records, source: Source) -> State:
         if state["stopped"]:
@@ -109,7 +111,7 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
             divisor = max(1.0, float(round(self.plan.sampling.expected(int(counted)) or 0.0)))
         live, engine, added = self.start.live(state), self.engine(), self.plan.step_noise(self.start.dimension)
         piece = self.knobs.physical_batch or piece_size(divisor, self.plan.sampling.largest)
-        average, done = state["average"], state["step"]
+        average, done, clip = state["average"], state["step"], state.get("clip")
         # A key for this block alone, kept nowhere: a block that is run again from a checkpoint draws other records.
         stream = self._coins("key", KeyedStream.fresh, source)
         work = _progress.track("steps", self.plan.total_steps)
@@ -119,13 +121,20 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
             # Steps on samples cost less than the same steps on all records: the sampler says how much.
             with self._priced(lambda parts: self.plan.sampling.folded(parts, self.plan.unit)):
                 for ids in drawn:
+                    if clip is not None:
+                        engine.follow(Flat(clip))
                     with own_stream(coins_of_model(stream, done)):
                         total = exact_sum(engine, live.exact_point(), prepared, ids, piece)
-                    noisy = added.release(exact_value(total, added), source=source).value
-                    live.step(torch.as_tensor(np.asarray(noisy) / divisor))
+                    value = exact_value(total, added) if clip is None else exact_value_and_votes(total, engine)
+                    noisy = np.asarray(added.release(value, source=source).value)
+                    if clip is not None and isinstance(self.plan.clip, AdaptiveQuantile):
+                        noisy, clip = self.plan.clip.read(noisy, clip, divisor)
+                    live.step(torch.as_tensor(noisy / divisor))
                     average, done = self._averaged(average, live, done), done + 1
                     work.advance()
-        after = self.start.state_after(live, {**state, "divisor": divisor, "step": done, "average": average})
+        after = self.start.state_after(
+            live, {**state, "divisor": divisor, "step": done, "average": average, "clip": clip}
+        )
         return {**after, "stopped": self.stop is not None and bool(self.stop(done, self._result(after)))}
 
     def _averaged(self, average: Any, live: Any, done: int) -> Any:
@@ -174,6 +183,7 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                 right = rows[:2] if unit.relation == "add_remove" else other
                 yield Example(training_of(plan, 2), Records((rows,)), Records((right,)), cost="costly")
         yield from _with_canaries()
+        yield _with_votes()
         counted = Plan(epsilon=4.0, delta=1e-5, steps=2, sampling=Poisson(q=0.5))
         pair = Records((rows,)), Records((rows[:2],))
         yield Example(training_of(counted, 2), *pair, Guarantee(4.0, 1e-5), cost="costly")
@@ -194,12 +204,21 @@ def _against(outputs: torch.Tensor, targets: Any) -> torch.Tensor:
     return -outputs
 
 
-def training_of(plan: Plan, dimension: int, knobs: Knobs | None = None) -> Training:
+def training_of(plan: Plan, dimension: int, knobs: Knobs | None = None, divisor: float = 1.0) -> Training:
     """A training of a model whose gradient at a record is that record, with steps of length 1: for laws and audits."""
     model = _Weights(dimension)
     start = Start(model, torch.optim.SGD(model.parameters(), lr=1.0), _against)
-    divisor = None if plan.count is not None else 1.0
-    return Training(plan=plan, start=start, divisor=divisor, knobs=knobs or Knobs())
+    known = None if plan.count is not None else divisor
+    return Training(plan=plan, start=start, divisor=known, knobs=knobs or Knobs())
+
+
+def _with_votes() -> Example:
+    """Many short gradients and a long one, whose vote moves the clip, by which all short ones are divided then."""
+    clip = AdaptiveQuantile(1.0, quantile=0.9, rate=2.0)
+    plan = Plan(noise_multiplier=1.0, delta=1e-5, steps=2, sampling=Poisson(q=1.0), expected_batch=160.0, clip=clip)
+    rows = torch.full((160, 2), 0.5)
+    rows[-1] = 50.0
+    return Example(training_of(plan, 2, divisor=160.0), Records((rows,)), Records((rows[:-1],)), cost="costly")
 
 
 def _with_canaries() -> Iterable[Example]:

@@ -72,6 +72,8 @@ class Engine(ABC):
             raise InvalidParameter("no parameter of the model requires a gradient: nothing would be trained")
         self.shapes = {name: each.shape for name, each in trained.items()}
         self.groups = clip.groups(list(self.shapes))
+        self._votes: list[Tensor] | None = None
+        self._heard = 0
 
     @property
     def bound(self) -> float:
@@ -89,6 +91,7 @@ class Engine(ABC):
         if size == 0:
             return {name: each.new_zeros(each.shape, dtype=sum_type(each)) for name, each in trained.items()}
         inputs, targets = _as_dict(inputs), _as_dict(targets)
+        self._heard = len(self._votes or ())  # votes of batches before this one
         with exact_products():
             try:
                 return self._sums(trained, inputs, targets, mask)
@@ -97,6 +100,15 @@ class Engine(ABC):
             except Exception:  # a class or a word that nobody knows, say: the text may quote it, and is dropped here
                 pass
             return self._record_by_record(trained, inputs, targets, mask)
+
+    def follow(self, clip: Clip) -> None:
+        """Clip by this from now on, and let every record vote whether its gradient is no longer than the clip norm."""
+        self.clip, self._votes = clip, []
+
+    def exact_votes(self) -> float:
+        """The votes since `follow`: +1/2 of each record that counts and is short, -1/2 of each that is long. They are
+        exact, and not releasable."""
+        return float(sum(float(each) for each in self._votes or ()))
 
     def _record_by_record(
         self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor
@@ -112,6 +124,10 @@ class Engine(ABC):
                 "choose engine='microbatch', or look at the model with made-up records"
             ) from None
         total = {name: torch.zeros_like(each) for name, each in like.items()}
+        if self._votes is not None:
+            del self._votes[
+                self._heard :
+            ]  # those of the pass that failed, and of zeros: every record votes once at most
         for row in range(len(mask)):
             one = slice(row, row + 1)
             try:
@@ -144,6 +160,8 @@ class Engine(ABC):
         """The factor of each record for each parameter, from its norm in every group of them, and which records count at
         all: those that the mask keeps and that are finite everywhere."""
         counts = torch.isfinite(torch.stack(list(norms))).all(0) & mask
+        if self._votes is not None:
+            self._votes.append(torch.where(counts, torch.where(norms[0] <= self.clip.clip_norm, 0.5, -0.5), 0.0).sum())
         part, found = self.clip.share(len(self.groups)), {}
         for group, each in zip(self.groups, norms, strict=True):
             factors = torch.where(counts, part.factors(torch.where(counts, each, 1.0).to(torch.float64)), 0.0)
