@@ -298,3 +298,48 @@ plant(
     "def _reduce_ex_(self, protocol: object)",
     *STREAMS,
 )
+
+# The square root as a series.
+SERIES = ("tests/workloads/test_root_series.py",)
+plant(
+    "series: columns are priced without their weight",
+    "workloads:RootSeries._longest",
+    "found.append(square * self.columns[own] ** 2)",
+    "found.append(square * self.columns[0] ** 2)",
+    *SERIES,
+)
+plant(
+    "series: rows are priced without their weight",
+    "workloads:RootSeries._longest",
+    "(row**2 * part for row, part in zip(self.rows, parts, strict=True))",
+    "(min(self.rows) ** 2 * part for row, part in zip(self.rows, parts, strict=True))",
+    *SERIES,
+)
+plant(
+    "series: a replaced row costs no more",
+    "workloads:RootSeries._farthest",
+    "return 2 * self._longest(norm)",
+    "return self._longest(norm)",
+    *SERIES,
+)
+plant(
+    "series: digits that are too long",
+    "workloads:exact_product",
+    "bits = digit_bits(series[:terms], terms)",
+    "bits = digit_bits(series[:terms], terms) + 16",
+    *SERIES,
+)
+plant(
+    "series: what the blocks before add is forgotten",
+    "workloads:RootSeries._prefix_trace",
+    "held += (share[block] - share[block + 1]) * _from(sums, stop - 1, first, last)",
+    "held += 0.0 * _from(sums, stop - 1, first, last)",
+    *SERIES,
+)
+plant(
+    "stream: far coefficients that are priced and not measured",
+    "workloads:_Window.step",
+    "measured += int(self.shared @ -np.diff(self.sums[at]))",
+    "measured += 0",
+    "tests/workloads/test_long_counters.py",
+)

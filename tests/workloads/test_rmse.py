@@ -1,7 +1,8 @@
 """The error that is said before paying is the error that comes: every strategy, on both sides of every size at which the
 code takes another path.
 
-Sizes at which it does: 1,024 cells (`plan._SEARCHED`: searches; `tree._DENSE`: ragged trees by matrices), 2,048
+Sizes at which it does: 1,024 cells (`plan._SEARCHED`: searches, the square root as a series beyond; `tree._DENSE`: ragged
+trees by matrices), 2,048
 (`plan._MATRICES`), 3,162 (`workload.DENSE`: matrices over pairs of cells), 2^14 buckets
 (`automatic._MANY`), 2^16 cells (`noisy_partition.MOST_CELLS`); `plan._LISTED` and `answers._MOST_INTERVALS` are about what
 is listed, not about errors.
@@ -108,7 +109,16 @@ def test_rmse_of_matrices_is_the_mean_of_the_variances(kind, k):
 @pytest.mark.parametrize("strategy", [Fourier(), Optimised(), PIdentity(), SquareRoot(), LowFrequencies(2)], ids=str)
 def test_matrices_over_more_cells_are_refused(strategy):
     with pytest.raises(InvalidParameter, match="matrix over pairs"):
-        LinearQueries(workload=Prefix(int(DENSE**0.5) + 1), strategy=strategy, norm=strategy.norms[0], scale=1.0)
+        LinearQueries(workload=Points(int(DENSE**0.5) + 1), strategy=strategy, norm=strategy.norms[0], scale=1.0)
+
+
+@pytest.mark.parametrize("k", [1_024, 1_025, 2_048, 2_049, 3_163, pytest.param(65_537, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", [Prefix, AllRanges])
+def test_rmse_of_the_square_root_on_both_sides_of_its_series(kind, k):
+    for strategy in (SquareRoot(), SquareRoot(tapered=True), SquareRoot(normalised=False)):
+        mechanism = LinearQueries(workload=kind(k), strategy=strategy, norm="l2", scale=40.0)
+        assert_rmse_is_true(mechanism, 200 if k < 20_000 else 60)
+        assert_comes_true(mechanism, 60 if k < 20_000 else 20)
 
 
 def squares_of(workload, cells):

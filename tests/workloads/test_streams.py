@@ -38,7 +38,7 @@ def measured(counter: Counter, steps: int) -> np.ndarray:
                     seen.append(int(state.noisy[width][0]))
                 else:
                     at = slice((place_of := step % 5 + 5) - 4, place_of + 1) if counter.band == 5 else None
-                    seen.append(int(state.whole @ state.exact[at]) if at else 0)
+                    seen.append(int(state.own @ state.exact[at]) if at else 0)
         columns.append(seen)
     return np.array(columns, dtype=object)
 

@@ -7,8 +7,10 @@ from typing import ClassVar, final
 import numpy as np
 
 from privet._numerics import Array
+from privet.workloads.all_ranges import AllRanges
 from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.families.dense import Dense
+from privet.workloads.prefix import Prefix
 from privet.workloads.strategy import MATRICES, Lines, Strategy, register
 from privet.workloads.workload import Workload
 
@@ -35,7 +37,11 @@ class Fourier(Strategy):
 
     @classmethod
     def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
-        return (cls(),) if norm == "l2" and len(workload.shape) == 1 and workload.cells <= MATRICES else ()
+        behind = isinstance(
+            workload, Prefix | AllRanges
+        )  # the tapered square root is ahead on these, whatever the size
+        fits = norm == "l2" and len(workload.shape) == 1 and workload.cells <= MATRICES
+        return (cls(),) if fits and not behind else ()
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         basis, frequency = fourier_basis(workload._small())

@@ -16,10 +16,12 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import Example, Source, register
 from privet.privacy import Guarantee, Promise, Unit
 from privet.workloads.design import NoiseNorm
+from privet.workloads.families.convolution import inverse_series, real_product
 from privet.workloads.streams.counter import Counter, Counting
 
 _BITS = 22  # coefficients are multiples of 2^-22, and the noise lives on that grid
-_WIDEST, _LONGEST = 2**16, 2**22
+_LONGEST = 2**22
+_OWN = 2**12  # coefficients of a value of their own; later ones share theirs within steps of a sixteenth of their place
 _NEAR = 1e-9  # far more than a Fourier transform rounds
 
 
@@ -32,7 +34,9 @@ class SquareRootCount(Counter):
 
     Step t measures c_0 x_t + c_1 x_(t-1) + ... over the last `band` counts, with c = 1, 1/2, 3/8, 5/16, ... rounded to
     whole 2^-22, plus noise. Running the recursion backwards gives back the counts, and the sums so far. With a band of
-    the whole horizon it is the square root of the prefix sums, about half the error of a binary tree.
+    the whole horizon (the default) it is the square root of the prefix sums, about half the error of a binary tree. From
+    the 4,096th on coefficients are equal in runs of a sixteenth of their place: a step then takes a few thousand products
+    however long the stream is, and the error grows by less than 0.1%.
 
     **Guarantee:** of the Gaussian with noise multiplier scale/sensitivity, for all sums together, also where later counts
     depend on earlier sums: the matrix is lower triangular, and each step has noise of its own.
@@ -53,11 +57,11 @@ class SquareRootCount(Counter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        band = min(self.horizon, _WIDEST) if self.band is None else count("band", self.band, 1)
-        if self.horizon > _LONGEST or band > min(self.horizon, _WIDEST):
+        band = self.horizon if self.band is None else count("band", self.band, 1)
+        if self.horizon > _LONGEST or band > self.horizon:
             raise InvalidParameter(
-                f"horizon must be at most {_LONGEST:,} steps, and band at most the horizon and {_WIDEST:,}: longer "
-                "streams are for BinaryTreeCount"
+                f"horizon must be at most {_LONGEST:,} steps, and band at most the horizon: longer streams are for "
+                "BinaryTreeCount"
             )
         set_frozen(self, band=band)
 
@@ -145,46 +149,76 @@ class SquareRootCount(Counter):
 
 
 class _Window:
-    """The last counts, exactly, and the last estimates of them."""
+    """The sums of the counts so far, exactly, and of the estimates of them, as far back as the band reaches."""
 
     def __init__(self, counter: SquareRootCount, runs: int, source: Source) -> None:
         self.counter, self.runs, self.source, self.taken = counter, runs, source, 0
-        band = len(counter._whole)
-        self.whole = counter._whole[::-1].copy()  # of the oldest count of the window first
-        self.real = np.ldexp(self.whole.astype(float), -_BITS)
-        self.exact = np.zeros(2 * band, dtype=np.int64)
-        self.found = np.zeros((runs, 2 * band))
-        self.total = np.zeros(runs)
+        self.own = counter._whole[:_OWN][::-1].copy()  # of the oldest count first
+        self.real = np.ldexp(self.own.astype(float), -_BITS)
+        self.band, (ends, shared) = len(counter._whole), _runs(counter._whole)
+        self.ends, self.shared, self.far = ends, shared, np.ldexp(shared.astype(float), -_BITS)
+        # a ring of sums, each written twice, so that the last `own` counts lie side by side
+        near = len(self.own)
+        self.exact, self.found = np.zeros(2 * near, dtype=np.int64), np.zeros((runs, 2 * near))
+        self.sums = np.zeros(self.band + 1 if len(shared) else 1, dtype=np.int64)
+        self.totals = np.zeros((runs, len(self.sums)))
 
     def step(self, counted: int) -> Array:
-        band, place = len(self.whole), self.taken % len(self.whole) + len(self.whole)
-        if place == band and self.taken:  # the window has reached the end of its memory: move it to the front
-            self.exact[:band], self.found[:, :band] = self.exact[band:], self.found[:, band:].copy()
-        self.taken += 1
+        near, place = len(self.own), self.taken % len(self.own) + len(self.own)
+        if place == near and self.taken:  # the window has reached the end of its memory: move it to the front
+            self.exact[:near], self.found[:, :near] = self.exact[near:], self.found[:, near:].copy()
         self.exact[place] = counted
-        window = slice(place - band + 1, place + 1)
-        measured = int(self.whole @ self.exact[window]) + self.counter._noise(self.runs, self.source)
+        window = slice(place - near + 1, place + 1)
         earlier = self.found[:, window][:, :-1] @ self.real[:-1]
+        measured: Any = int(self.own @ self.exact[window])
+        if len(self.shared):
+            # after `taken` steps the sum of the counts that are at least e steps old lies at taken - e + 1
+            at = np.maximum(self.taken + 1 - self.ends, 0) % len(self.sums)
+            measured += int(self.shared @ -np.diff(self.sums[at]))
+            earlier = earlier - np.diff(self.totals[:, at], axis=1) @ self.far
+        measured = measured + self.counter._noise(self.runs, self.source)
         self.found[:, place] = (np.ldexp(measured.astype(float), -_BITS) - earlier) / self.real[-1]
-        self.total = self.total + self.found[:, place]
-        return self.total
+        self.taken += 1
+        last, here = (self.taken - 1) % len(self.sums), self.taken % len(self.sums)
+        self.sums[here] = self.sums[last] + counted
+        self.totals[:, here] = self.totals[:, last] + self.found[:, place]
+        return self.totals[:, here].copy()
 
 
 def whole_coefficients(band: int) -> Array:
-    """The first coefficients of (1 - z)^(-1/2), in whole steps of 2^-22.
+    """The first coefficients of (1 - z)^(-1/2), in whole steps of 2^-22; from the 4,096th on the mean of a run stands for
+    each of the run.
 
     >>> (whole_coefficients(4) / 2**22).tolist()
     [1.0, 0.5, 0.375, 0.3125]
     """
     j = np.arange(1.0, band)
     real = np.concatenate(([1.0], np.cumprod((2.0 * j - 1.0) / (2.0 * j))))
+    ends = _run_ends(band)
+    if len(ends) > 1:
+        widths = np.diff(ends)
+        real[_OWN:] = np.repeat(np.add.reduceat(real, ends[:-1]) / widths, widths)
     return np.rint(np.ldexp(real, _BITS)).astype(np.int64)
+
+
+def _run_ends(band: int) -> Array:
+    """Where runs of equal coefficients begin, and the end of the last."""
+    ends = [_OWN]
+    while ends[-1] < band:
+        ends.append(min(band, ends[-1] + ends[-1] // 16))
+    return np.array(ends)
+
+
+def _runs(whole: Array) -> tuple[Array, Array]:
+    """The ends of the runs, and the coefficient of each."""
+    ends = _run_ends(len(whole))
+    return ends, whole[ends[:-1]] if len(ends) > 1 else np.zeros(0, dtype=np.int64)
 
 
 @remember(2**26)
 def _lengths(band: int, horizon: int) -> Any:
     """The standard deviation of every sum at noise of 1: lengths of the rows of (prefix sums) (band matrix)^-1."""
-    pulse = _inverse(np.ldexp(whole_coefficients(band).astype(float), -_BITS), horizon)
+    pulse = inverse_series(np.ldexp(whole_coefficients(band).astype(float), -_BITS), horizon)
     lengths = np.sqrt(np.cumsum(np.cumsum(pulse) ** 2))
     lengths.setflags(write=False)
     return lengths
@@ -192,25 +226,5 @@ def _lengths(band: int, horizon: int) -> Any:
 
 def _shared(column: Array, most: int) -> Array:
     """The inner product of a column with itself moved down by 1, 2, ..., `most`; 0 beyond its length."""
-    from scipy.signal import fftconvolve
-
-    found = fftconvolve(column, column[::-1])[len(column) :]
+    found = real_product(column, column[::-1], 2 * len(column))[len(column) :]
     return np.append(found, np.zeros(max(0, most - len(found))))[:most]
-
-
-def _inverse(series: Array, terms: int) -> Array:
-    """The first coefficients of 1 / series, by Newton's steps g - g (series g - 1): each doubles how many are right.
-
-    >>> _inverse(np.array([1.0, -0.5]), 4).round(12).tolist()
-    [1.0, 0.5, 0.25, 0.125]
-    """
-    from scipy.signal import fftconvolve
-
-    series = np.append(series, np.zeros(max(0, terms - len(series))))
-    found = np.array([1.0 / series[0]])
-    while len(found) < terms:
-        more = min(2 * len(found), terms)
-        rest = fftconvolve(series[:more], found)[:more]
-        rest[0] -= 1.0
-        found = np.append(found, np.zeros(more - len(found))) - fftconvolve(found, rest)[:more]
-    return found
