@@ -14,7 +14,15 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from privet.workloads import AllRanges, Hierarchical, Prefix, RangeQueries, SquareRootCount  # noqa: E402
+from privet.workloads import (  # noqa: E402
+    AllRanges,
+    BinaryTreeCount,
+    Hierarchical,
+    Prefix,
+    RangeQueries,
+    SquareRootCount,
+    TreeCount,
+)
 
 
 def line(task, ours, peer, name, seconds=None):
@@ -56,7 +64,24 @@ def long_counters():
         line(f"{horizon:,} steps, Gaussian, {each:.0f} us a step", ours, whole, "whole square root")
 
 
-PARTS = {"gaussian": gaussian, "streams": lambda large: long_counters()}
+def uniform_tree(horizon, children):
+    """RMSE at epsilon 1 of the online tree of one branching: blocks measured when they end, equal noise, digits summed."""
+    steps, digits, levels = np.arange(1, horizon + 1), 0, 0
+    while steps.any():
+        digits, steps, levels = digits + steps % children, steps // children, levels + 1
+    return math.sqrt(2.0 * levels**2 * float(np.mean(digits)))
+
+
+def pure_counters():
+    """Counters at epsilon 1 beside the binary tree and the best tree of one branching."""
+    for horizon in (256, 365, 1_000, 1_024, 1_025, 4_096, 10**5, 10**6):
+        ours = TreeCount.for_budget(epsilon=1.0, horizon=horizon).rmse
+        best = min(uniform_tree(horizon, children) for children in range(2, 65))
+        line(f"{horizon:,} steps, pure", ours, best, "best tree of one branching")
+        line(f"{horizon:,} steps, pure", ours, BinaryTreeCount.for_budget(epsilon=1.0, horizon=horizon).rmse, "binary")
+
+
+PARTS = {"gaussian": gaussian, "streams": lambda large: long_counters(), "pure": lambda large: pure_counters()}
 
 
 def main():

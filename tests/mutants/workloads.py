@@ -133,8 +133,8 @@ plant("a bar of another cell", "workloads:cell_radii", ")[which.reshape(-1)]", "
 plant(
     "a radius without its margin",
     "workloads:NoiseLaw.radius",
-    "return unit * (high + _ASIDE * _SMOOTH)",
-    "return unit * (high - _ASIDE * _SMOOTH)",
+    "return unit * (high + ASIDE * SMOOTH)",
+    "return unit * (high - ASIDE * SMOOTH)",
 )
 plant(
     "the unit of the ledger is dropped",
@@ -342,4 +342,49 @@ plant(
     "measured += int(self.shared @ -np.diff(self.sums[at]))",
     "measured += 0",
     "tests/workloads/test_long_counters.py",
+)
+
+# Trees over time.
+TREES = ("tests/workloads/test_tree_count.py",)
+plant(
+    "tree over time: a width is forgotten in the price",
+    "workloads:TreeCount._longest",
+    "return sum(self._sizes(), Fraction(0))",
+    "return sum(self._sizes()[:1], Fraction(0))",
+    *TREES,
+)
+plant(
+    "tree over time: a replaced row moves one block",
+    "workloads:TreeCount._farthest",
+    "sum(sizes[: place + 1], Fraction(0)) + sum(second, Fraction(0))",
+    "sum(sizes[: place + 1], Fraction(0))",
+    *TREES,
+)
+plant(
+    "tree over time: noise that does not know its share",
+    "workloads:TreeCount._noise",
+    "Fraction(self.scale) / self._weights[level]",
+    "Fraction(self.scale) / self._weights[0]",
+    *TREES,
+)
+plant(
+    "tree over time: a block that begins with the last one",
+    "workloads:_Open.measure",
+    "exact, self.exact[level] = self.exact[level], 0",
+    "exact = self.exact[level]",
+    *TREES,
+)
+plant(
+    "tree over time: blocks inside that count twice",
+    "workloads:_Open.step",
+    "self.ended[level - 1] = 0.0",
+    "self.ended[level - 1] *= 1.0",
+    *TREES,
+)
+plant(
+    "tree over time: bars of fewer digits",
+    "workloads:TreeCount._radii",
+    "-(-digits // grain) * grain",
+    "digits // grain * grain",
+    *TREES,
 )

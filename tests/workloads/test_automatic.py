@@ -6,6 +6,7 @@ import pytest
 import privet as pv
 from privet import audit, noise
 from privet.errors import PrivetError
+from privet.noise import Seeded
 from privet.privacy import Guarantee, Unit
 from privet.workloads import (
     DAWA,
@@ -38,6 +39,31 @@ def test_single_cells_are_asked_of_dawa_in_between():
     assert isinstance(Automatic().choice(task, 500.0), DAWA)
     assert not isinstance(Automatic().choice(task, 1e6), DAWA)
     assert not isinstance(Automatic().choice(Task(Points(64), Guarantee(rho=0.005)), 500.0), DAWA)
+
+
+@pytest.mark.parametrize("workload", [Prefix(64), pv.workloads.AllRanges(64)], ids=str)
+def test_sums_are_asked_of_dawa_in_between(workload):
+    """Between buckets, for few rows, and unbiased answers, for many; of a pure budget, whose parts add up."""
+    task = Task(workload, Guarantee(0.1))
+    assert isinstance(Automatic().choice(task, 500.0), Buckets)
+    assert isinstance(Automatic().choice(task, 10_000.0), DAWA)
+    assert isinstance(Automatic().choice(task, 1e6), PIdentity)
+    assert not isinstance(Automatic().choice(Task(workload, Guarantee(rho=0.005)), 10_000.0), DAWA)
+    assert Automatic(rows=10_000)._prices(task)[0].pure() < 0.1
+
+
+def test_between_buckets_and_answers_without_bias_the_choice_is_ahead_of_both():
+    """A histogram of steps, 10,000 rows, epsilon 0.1: what was chosen before is half as far off again."""
+    steps = np.repeat([0, 400, 10, 0, 150, 40, 0, 25], 16)
+    asked = RangeQueries(workload=Prefix(128))
+
+    def error(strategy):
+        drawn = asked.for_budget(epsilon=0.1, strategy=strategy).simulate(steps, 12, source=Seeded(1))
+        return np.sqrt(np.mean([np.mean(np.cumsum(each.histogram - steps) ** 2) for each in drawn]))
+
+    chosen = error(Automatic(rows=10_000))
+    assert chosen < 0.8 * asked.plan(epsilon=0.1).best.rmse
+    assert chosen < 0.8 * error(Buckets(even_ends(128, 64)))
 
 
 def test_strategies_that_cannot_answer_are_left_out():

@@ -277,7 +277,7 @@ class TestPayment:
         (lambda: SquareRootCount(horizon=8, scale=1.0, norm="l1"), "norm"),
         (lambda: SquareRootCount.for_budget(mu=1.0, horizon=8, band=9), "band"),
         (lambda: SquareRootCount.for_budget(mu=1e-12, horizon=8), "too small"),
-        (lambda: SquareRootCount.for_budget(mu=1.0, horizon=2**23), "BinaryTreeCount"),
+        (lambda: SquareRootCount.for_budget(mu=1.0, horizon=2**23), "TreeCount"),
         (lambda: ContinualCount(horizon=8, max_rows=0), "max_rows"),
         (lambda: TREE.error(step=13), "horizon"),
         (lambda: TREE.deviations(13), "at most 12"),
@@ -293,9 +293,9 @@ def test_one_clear_refusal(make, told):
 
 
 def test_the_square_root_has_no_pure_price():
-    with pytest.raises(NoGuarantee, match="BinaryTreeCount"):
+    with pytest.raises(NoGuarantee, match="TreeCount"):
         SquareRootCount.for_budget(epsilon=1.0, horizon=8)
-    assert [each.name for each in ContinualCount(horizon=8).candidates(epsilon=1.0)] == ["binary_tree_count"]
+    assert [each.name for each in ContinualCount(horizon=8).candidates(epsilon=1.0)] == ["tree_count"]
 
 
 def test_the_table_is_known_before_paying():

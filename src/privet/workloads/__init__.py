@@ -52,6 +52,7 @@ from privet.workloads.streams import (
     ContinualCount as ContinualCount,
     CountStream as CountStream,
     SquareRootCount as SquareRootCount,
+    TreeCount as TreeCount,
 )
 from privet.workloads.weighted import Weighted as Weighted
 from privet.workloads.workload import Workload as Workload

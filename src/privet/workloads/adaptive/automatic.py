@@ -22,6 +22,7 @@ from privet.workloads.workload import Workload
 
 _SPREAD = 0.5  # the square of the imbalance of two halves of a block, relative to it: typical of published histograms
 _MANY = 2**14  # buckets, at most
+_CELLS, _SUMS = (0.1, 8.0), (5.0, 150.0)  # where DAWA wins: the bias of one bucket, foreseen, over the unbiased error
 _POINTS = 0.05  # workloads that put less than this share of their weight on the total ask for single cells
 
 
@@ -60,7 +61,7 @@ class Automatic(AdaptiveStrategy):
             raise InvalidParameter("the choice is made for cells of one dimension: leave strategy out")
         self._prices(task)
         self.choice(task, 0.0)  # what is wrong with every strategy is said before the total is paid for
-        if self._asks_cells(task):
+        if _fits_dawa(task):
             DAWA()._check(self._inside(task))
 
     def _prices(self, task: Task) -> tuple[PrivacyLoss, ...]:
@@ -119,23 +120,27 @@ class Automatic(AdaptiveStrategy):
             if noise is not None:
                 errors[buckets] = math.hypot(noise, bias)
         winner = min(errors, key=lambda strategy: errors[strategy])
-        if self._asks_cells(task) and uneven and 0.1 <= uneven[-1] / errors[best] <= 8.0:
+        low, high = _CELLS if _asks_cells(task.workload) else _SUMS
+        if _fits_dawa(task) and uneven and low <= uneven[-1] / errors[best] <= high:
             fitting = [each for each in unbiased if fits_buckets(each, task.workload)]
             return DAWA(inner=min(fitting, key=lambda strategy: unbiased[strategy]))
         return winner
-
-    def _asks_cells(self, task: Task) -> bool:
-        """True if single cells are asked for, in a setting that DAWA is priced for."""
-        cells, workload = task.workload.cells, task.workload
-        if task.norm != "l1" or cells > MOST_CELLS:
-            return False
-        return float(workload.block_energy(cells)) < _POINTS * cells * float(workload.block_energy(1))
 
     def _most(self, task: Task) -> int:
         return int(2**60 // task.workload.cells)  # their sum is counted; what is chosen cuts at its own size
 
     def describe(self) -> str:
         return "chosen by a noisy total" if self.rows is None else f"chosen for about {self.rows:g} rows"
+
+
+def _fits_dawa(task: Task) -> bool:
+    """True in a setting that DAWA is priced for: its two parts add up to the price of one measurement."""
+    return task.norm == "l1" and 1 < task.workload.cells <= MOST_CELLS
+
+
+def _asks_cells(workload: Workload) -> bool:
+    """True if single cells are asked for, rather than sums."""
+    return float(workload.block_energy(workload.cells)) < _POINTS * workload.cells * float(workload.block_energy(1))
 
 
 @remember(2**20)

@@ -1,7 +1,7 @@
 """The law of a weighted sum of independent integer noise, and the interval that holds it as often as it says.
 
 Normal quantiles under-cover where a few Laplace noises make up the sum, so the law itself is inverted: from its
-characteristic function, made smooth by a normal noise of `_SMOOTH` of the standard deviation. If |S| > r + t, then
+characteristic function, made smooth by a normal noise of `SMOOTH` of the standard deviation. If |S| > r + t, then
 |S + tau N| > r unless tau N < -t: Pr[|S| > r + t] <= Pr[|S + tau N| > r] / Phi(t / tau). Proof note workloads/intervals.
 """
 
@@ -17,9 +17,9 @@ from privet._validate import open_fraction
 from privet.errors import InvalidParameter
 
 Kind = Literal["laplace", "gaussian"]
-_SMOOTH, _ASIDE = 0.01, 3.0
-_SPAN = 60.0  # standard deviations between the images of the law that a sum over frequencies sees
-_FREQUENCIES = 8.0  # standard deviations of the smooth factor
+SMOOTH, ASIDE = 0.01, 3.0
+SPAN = 60.0  # standard deviations between the images of the law that a sum over frequencies sees
+FREQUENCIES = 8.0  # standard deviations of the smooth factor
 _NOTHING = -50.0  # logarithm of a size that moves no digit
 _PIECE = 2**20
 FINE = 1_024.0  # steps of noise from which on it is read as continuous
@@ -51,12 +51,12 @@ class NoiseLaw:
             return 0.0
         # One step of the largest coefficient may be many standard deviations, where there is hardly any noise.
         unit = max(deviation, max(float(u.max(initial=0.0)) for u in each))
-        frequencies = (np.arange(math.ceil(_FREQUENCIES / _SMOOTH * _SPAN / (2.0 * math.pi))) + 0.5) * (
-            2.0 * math.pi / _SPAN
+        frequencies = (np.arange(math.ceil(FREQUENCIES / SMOOTH * SPAN / (2.0 * math.pi))) + 0.5) * (
+            2.0 * math.pi / SPAN
         )
 
         def log_transform(at: Array) -> Array:
-            logs = -0.5 * (_SMOOTH * at) ** 2
+            logs = -0.5 * (SMOOTH * at) ** 2
             for (_, scale), weights in zip(self.groups, each, strict=True):
                 logs += self._log_transform(weights[weights > 0.0] / unit, at, float(scale))
             return logs
@@ -66,19 +66,29 @@ class NoiseLaw:
             seen = coarse[log_transform(coarse) < _NOTHING]
             frequencies = frequencies[frequencies <= seen[0]] if len(seen) else frequencies
         logs = log_transform(frequencies)
-        transform = np.exp(logs) / frequencies * (4.0 / _SPAN)
-        aim = tail * float(ndtr(_ASIDE))
+        transform = np.exp(logs) / frequencies * (4.0 / SPAN)
+        aim = tail * float(ndtr(ASIDE))
 
         def beyond(r: float) -> float:
             return 1.0 - float(np.sum(np.sin(r * frequencies) * transform))
 
-        low, high = 0.0, _SPAN / 3.0
+        low, high = 0.0, SPAN / 3.0
         if beyond(high) > aim:
             raise InvalidParameter("confidence lies so near 1 that no interval can be certified: ask for less")
         for _ in range(40):
             middle = (low + high) / 2.0
             low, high = (low, middle) if beyond(middle) <= aim else (middle, high)
-        return unit * (high + _ASIDE * _SMOOTH)
+        return unit * (high + ASIDE * SMOOTH)
+
+    def log_transform(self, part: list[tuple[float, float]], frequencies: Array) -> Array:
+        """The logarithm of the size of the characteristic function of a sum: for each group a coefficient, and how many
+        noises have it."""
+        total = np.zeros(len(frequencies))
+        for (_, scale), (size, how_many) in zip(self.groups, part, strict=True):
+            if how_many and size:
+                transform = np.abs(_transform(self.kind, size * frequencies, float(scale)))
+                total += how_many * np.log(np.maximum(transform, 1e-300))
+        return total
 
     def _log_transform(self, weights: Array, frequencies: Array, scale: float) -> Array:
         """The logarithm of the size of the characteristic function; equal weights are counted, not repeated."""

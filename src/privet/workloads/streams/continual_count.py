@@ -9,10 +9,10 @@ from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms import Source
 from privet.privacy import Promise, Unit
-from privet.workloads.streams.binary_tree_count import BinaryTreeCount
 from privet.workloads.streams.count_stream import CountStream
 from privet.workloads.streams.counter import Counter
 from privet.workloads.streams.square_root_count import SquareRootCount
+from privet.workloads.streams.tree_count import TreeCount
 
 
 @final
@@ -27,8 +27,8 @@ class ContinualCount:
     **Error:** `explain` prints it step by step, before anything is paid.
 
     >>> visits = ContinualCount(horizon=365)
-    >>> visits.for_budget(epsilon=1.0).name, visits.for_budget(epsilon=1.0, delta=1e-6).name
-    ('binary_tree_count', 'square_root_count')
+    >>> visits.for_budget(epsilon=1.0).name, visits.for_budget(rho=0.5).name
+    ('tree_count', 'square_root_count')
     >>> stream = visits.start(epsilon=1.0)
     >>> stream.remaining
     365
@@ -47,10 +47,10 @@ class ContinualCount:
         """Every counter that keeps the promise, from the least mean squared error to the greatest.
 
         >>> [each.name for each in ContinualCount(horizon=100).candidates(rho=0.5)]
-        ['square_root_count', 'binary_tree_count']
+        ['square_root_count', 'tree_count']
         """
         facts: dict[str, Any] = {"horizon": self.horizon, "unit": self.unit, "max_rows": self.max_rows}
-        found: list[Counter] = [BinaryTreeCount.for_budget(**facts, **promise)]
+        found: list[Counter] = [TreeCount.for_budget(**facts, **promise)]
         with suppress(NoGuarantee, InvalidParameter):  # a pure promise, or a stream too long for it
             found.append(SquareRootCount.for_budget(**facts, **promise))
         return tuple(sorted(found, key=lambda each: each.rmse))

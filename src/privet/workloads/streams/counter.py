@@ -1,4 +1,4 @@
-"""Running counts over a stream: what the binary tree and the square root share."""
+"""Running counts over a stream: what the trees and the square root share."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -144,7 +144,7 @@ class Counter(Mechanism[Any, Any]):
                 found.append(cls(scale=scale, norm=norm, **facts))
         if not found:
             raise NoGuarantee(
-                "the square root needs Gaussian noise, which has no pure guarantee: give a delta, or take BinaryTreeCount"
+                "the square root needs Gaussian noise, which has no pure guarantee: give a delta, or take TreeCount"
             )
         return min(found, key=lambda each: each.rmse)
 

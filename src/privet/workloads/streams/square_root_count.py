@@ -61,7 +61,7 @@ class SquareRootCount(Counter):
         if self.horizon > _LONGEST or band > self.horizon:
             raise InvalidParameter(
                 f"horizon must be at most {_LONGEST:,} steps, and band at most the horizon: longer streams are for "
-                "BinaryTreeCount"
+                "TreeCount"
             )
         set_frozen(self, band=band)
 
