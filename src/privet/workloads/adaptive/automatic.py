@@ -122,7 +122,8 @@ class Automatic(AdaptiveStrategy):
         winner = min(errors, key=lambda strategy: errors[strategy])
         low, high = _CELLS if _asks_cells(task.workload) else _SUMS
         if _fits_dawa(task) and uneven and low <= uneven[-1] / errors[best] <= high:
-            fitting = [each for each in unbiased if fits_buckets(each, task.workload)]
+            # a search would begin anew with every partition
+            fitting = [each for each in unbiased if fits_buckets(each, task.workload) and not each.searched]
             return DAWA(inner=min(fitting, key=lambda strategy: unbiased[strategy]))
         return winner
 
