@@ -184,6 +184,40 @@ def test_a_draft_is_written_once_and_must_be_filled_in(privet, ask):
         pv.Table(ask.folder / "visits.csv", schema=place)
 
 
+def test_a_draft_says_what_to_do_where_all_is_text(privet, ask):
+    place = ask.folder / "visits.csv"
+    assert "--look" in privet("table", "draft", place).err
+    assert "--look" not in privet("table", "draft", place, "--look").err
+    told = privet("table", "draft", place, "--out", ask.folder / "texts.toml").err
+    assert "set the kinds and bounds" in told
+    assert "--look" in told
+
+
+def test_other_separators_on_the_command_line(privet, ask):
+    place = ask.folder / "semicolons.csv"
+    place.write_text("age;cost\n31;1,5\n47;2,5\n", encoding="utf-8")
+    refused = privet("table", "draft", place)
+    assert refused.code == 2
+    assert "split at semicolons" in refused.err
+    for word in ("semicolon", ";"):
+        drafted = privet("table", "draft", place, "--separator", word, "--decimal", "comma", "--look")
+        assert drafted.code == 0
+        assert drafted.out.count("FILL IN") == 4
+    schema = ask.folder / "semicolons.toml"
+    schema.write_text(
+        '[columns.age]\nkind = "int"\nlower = 0\nupper = 110\n[columns.cost]\nkind = "float"\nlower = 0.0\nupper = 9.0\n',
+        encoding="utf-8",
+    )
+    more = ("--separator", "semicolon", "--decimal", "comma")
+    assert privet("table", "check", place, "--schema", schema, *more).code == 0
+    ledger = ask.folder / "semicolons.ledger"
+    assert privet("ledger", "init", ledger, "--epsilon", "1e9").code == 0
+    asked = ("--sql", "SELECT SUM(cost) AS s FROM semicolons", "--epsilon", "1e6", "--ledger", ledger, "--json")
+    found = privet("query", place, "--schema", schema, *asked, *more)
+    assert json.loads(found.out)["rows"][0]["s"] == pytest.approx(4.0, abs=0.01)
+    assert privet("table", "draft", place, "--table", "x").code == 2
+
+
 def test_a_check_counts_what_does_not_fit(privet, ask):
     place = ask.folder / "visits.csv"
     place.write_text(

@@ -32,6 +32,11 @@ Examples (begin with: privet table draft visits.csv --out visits.toml, and fill 
   privet query visits.csv --schema visits.toml --sql "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --ledger
   visits.ledger --key "visits in May" --json
 """
+SeparatorOption = Annotated[
+    str | None,
+    typer.Option(help="What splits the columns of a CSV file: comma, semicolon, tab or bar."),
+]
+DecimalOption = Annotated[str | None, typer.Option(help="The decimal mark of a CSV file: point or comma.")]
 _PAYING, _OUTPUT = "What it may cost, and who pays", "Output"
 
 
@@ -97,6 +102,8 @@ def query(
     ] = False,
     json: o.JsonOption = False,
     csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values.", rich_help_panel=_OUTPUT)] = False,
+    separator: SeparatorOption = None,
+    decimal: DecimalOption = None,
 ) -> None:
     """One question about a table, answered with noise and an interval for every number, and paid from a ledger."""
     if json and csv:
@@ -104,7 +111,7 @@ def query(
     promise = Promised(epsilon, delta, rho, mu).given()
     from privet.queries import Table
 
-    table = Table(file, schema=schema, name=name)
+    table = Table(file, schema=schema, name=name, separator=mark(separator), decimal=mark(decimal))
     joined = {path.stem: _public(path) for path in public or []}
     try:
         asked = table.sql(sql, public=joined, discover=discover)
@@ -219,27 +226,54 @@ def _typed(texts: list[str]) -> list[Any]:
     return [text or None for text in texts]
 
 
+_ALL_TEXTS = (
+    "; all columns are texts, as in every CSV file: --look finds their kinds in the values (for the custodian alone)"
+)
+_MARKS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "point": ".", "\\t": "\t"}
+
+
+def mark(word: str | None) -> str | None:
+    """The letter that a word stands for.
+
+    >>> mark("semicolon"), mark(";"), mark(None)
+    (';', ';', None)
+    """
+    return None if word is None else _MARKS.get(word, word)
+
+
 @table_app.command(epilog="Example: privet table draft visits.csv --out visits.toml")
 def draft(
-    file: Annotated[str, typer.Argument(help="A Parquet or CSV file.")],
+    file: Annotated[str, typer.Argument(help="A Parquet or CSV file, or postgresql://... with --table.")],
     out: Annotated[Path | None, typer.Option(help="Write to a file, which must not exist yet.", metavar="FILE")] = None,
     look: Annotated[
         bool, typer.Option("--look", help="Look at the values of a CSV file for their kinds: for its custodian alone.")
     ] = False,
+    separator: SeparatorOption = None,
+    decimal: DecimalOption = None,
+    table: Annotated[str | None, typer.Option(help="A table on that server.")] = None,
 ) -> None:
     """A schema with the names and kinds of the columns. Bounds are marked to be filled in, never read from the data."""
     from privet.queries import Table
+    from privet.tables import PostgresTable
 
-    text = Table.draft(file, look=look)
+    server = file.startswith(("postgres://", "postgresql://"))
+    if server != (table is not None):
+        raise InvalidParameter("a table on a server is named by both: postgresql://host/db --table public.visits")
+    source = file if table is None else PostgresTable(file, table)
+    text = Table.draft(source, look=look, separator=mark(separator), decimal=mark(decimal))
+    texts = text.count('kind = "text"') == text.count("[columns.")
+    hint = "" if look or server or not texts else _ALL_TEXTS
     if out is None:
         typer.echo(text)
+        if hint:
+            typer.echo(f"note: {hint.removeprefix('; ')}", err=True)
         return
     try:
         with out.open("x", encoding="utf-8") as written:
             written.write(text)
     except OSError as error:
         raise InvalidParameter(f"cannot write {out.name!r}: {error.strerror}") from None
-    typer.echo(f"wrote {out}: fill in the bounds", err=True)
+    typer.echo(f"wrote {out}: " + ("set the kinds and bounds" if hint else "fill in the bounds") + hint, err=True)
 
 
 @table_app.command(epilog="Example: privet table check visits.csv --schema visits.toml")
@@ -247,17 +281,20 @@ def check(
     file: Annotated[str, typer.Argument(help="A Parquet or CSV file, or several by a pattern such as 'visits-*.csv'.")],
     schema: Annotated[Path, typer.Option(help="What the columns may contain, and what a person is.", metavar="FILE")],
     json: o.JsonOption = False,
+    separator: SeparatorOption = None,
+    decimal: DecimalOption = None,
 ) -> None:
     """Show what a schema makes of a table: lines left out, values missing, not read or moved. Exact: for its custodian
     alone."""
     from dataclasses import asdict
 
-    from privet.tables import exact_check
+    from privet.tables import CsvFile, exact_check
     from privet.tables.schema import read_schema_file
 
     columns, unit = read_schema_file(schema)
     with stoppable():
-        found = exact_check(file, columns=columns, unit=unit)
+        named = CsvFile(file, separator=mark(separator), decimal=mark(decimal))
+        found = exact_check(named, columns=columns, unit=unit)
     if json:
         print_json({**asdict(found), "releasable": False})
     else:

@@ -32,6 +32,7 @@ from privet.queries.sql import query_of
 from privet.tables import (
     Category,
     Column,
+    CsvFile,
     Data,
     Date,
     Derive,
@@ -72,6 +73,8 @@ class Table(Described):
     `{"memory_limit": "3GB", "temp_directory": "/scratch"}`, `threads` and `max_temp_directory_size`. What does not fit into
     the memory goes into a private folder, which is removed, or into the one that is given.
 
+    `separator` splits the columns of a CSV file (";", "|" or a tab), and `decimal=","` is that of its numbers.
+
     >>> import privet as pv
     >>> visits = pv.Table({"age": [30, 70, 80]}, columns={"age": pv.Int(0, 110)})
     >>> query = visits.where(visits["age"] >= 65).agg(n=pv.count())
@@ -92,7 +95,10 @@ class Table(Described):
         schema: str | Path | None = None,
         name: str | None = None,
         settings: Mapping[str, Any] | None = None,
+        separator: str | None = None,
+        decimal: str | None = None,
     ) -> None:
+        source = _as_file(source, separator, decimal)
         if (columns is None) == (schema is None):
             raise InvalidParameter(
                 'describe the columns: columns={"age": pv.Int(0, 110), ...}, or schema="visits.toml"'
@@ -132,16 +138,17 @@ class Table(Described):
         return write_schema(self.columns, self.rows.unit)
 
     @staticmethod
-    def draft(source: object, *, look: bool = False) -> str:
+    def draft(source: object, *, look: bool = False, separator: str | None = None, decimal: str | None = None) -> str:
         """A schema with the names and kinds of the columns; bounds are marked to be filled in, never read from the data.
 
         A CSV file holds texts alone. With `look=True` its values are looked at, and a column in which all of them are
         whole numbers, numbers, days, or yes and no, is drafted as such. That is for the custodian, who may see the data:
-        the draft then depends on them, and belongs to nobody else before it has been read.
+        the draft then depends on them, and belongs to nobody else before it has been read. Of a PostgreSQL table or a
+        Spark data frame the kinds are those of its own schema.
         """
         from privet.tables.engines import draft_of
 
-        return draft_of(source, look=look)
+        return draft_of(_as_file(source, separator, decimal), look=look)
 
     def __getitem__(self, name: str) -> ColumnOf:
         if not isinstance(name, str):
@@ -394,6 +401,15 @@ def _contents(column: Column) -> str:
         listed = ", ".join(map(str, column.values))
         text = f"{text}: {listed}" if len(listed) <= _WIDEST else f"{text}: {listed[:_WIDEST]} ..."
     return f"{text}, or missing" if column.null else text
+
+
+def _as_file(source: object, separator: str | None, decimal: str | None) -> object:
+    """The file as its writer split it; what is no file has neither separators nor decimal marks."""
+    if separator is None and decimal is None:
+        return source
+    if not isinstance(source, str | Path):
+        raise InvalidParameter("separator= and decimal= are for CSV files")
+    return CsvFile(source, separator=separator, decimal=decimal)
 
 
 def _private(other: object) -> None:

@@ -22,7 +22,7 @@ from privet.tables.emit import Emitter
 from privet.tables.engines.arrow_doubles import exact_doubles, exact_numbers
 from privet.tables.engines.duckdb_files import are_texts, csv_rows, file_reading, files_of, raw_kind
 from privet.tables.engines.duckdb_relations import is_relation, relation_reading
-from privet.tables.engines.engine import Engine, register
+from privet.tables.engines.engine import Engine, declared, register
 from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
 from privet.tables.engines.same_data import same_data
 from privet.tables.frames import frame_names, is_arrow, is_frame, raw_columns, raw_kind as frame_kind
@@ -389,26 +389,37 @@ def provided(source: Source, data: Any, used: set[str]) -> Iterator[tuple[Any, R
         yield connection, reading
 
 
+_LOOKED = ("int", "float", "date", "bool")
+
+
 @one_failure
 def exact_kinds(data: Any, names: list[str]) -> dict[str, str]:
     """The kinds of texts in these columns, read off their values: not releasable. A column is of the narrowest kind
     that all of its values have; one without values is of texts."""
     source, d = Source("table", tuple((name, Text()) for name in names), Rows()), DuckDB()
     with provided(source, data, set(names)) as (connection, reading):
-        made: dict[str, str] = {}
+        comma, counted = getattr(data, "decimal", ".") == ",", []
         for name in names:
             text = f"trim({d.plain_text(d.quote(reading.called(name)))})"
-            number = d.read_double(text)
+            plain = f"CASE WHEN NOT contains({text}, '.') THEN replace({text}, ',', '.') END" if comma else text
+            number = d.read_double(plain)
             forms = {
                 "int": f"({number}) = floor({number}) AND abs({number}) < {2**53}",
                 "float": f"({number}) IS NOT NULL",
                 "date": f"({d.read_day(text, 'text')}) IS NOT NULL",
                 "bool": f"{text} IN ({', '.join(map(d.text, (*YES, *NO)))})",
             }
-            counted = ", ".join(f"count(*) FILTER (WHERE {form})" for form in forms.values())
-            row = connection.execute(f"SELECT count({text}), {counted} FROM {reading.sql}").fetchone()
-            fits = [kind for kind, many in zip(forms, row[1:], strict=True) if many == row[0] > 0]
-            made[name] = fits[0] if fits else "text"
+            counted += [f"count({text})", *(f"count(*) FILTER (WHERE {form})" for form in forms.values())]
+        if not names:
+            return {}
+        seen = iter(
+            connection.execute(f"SELECT {', '.join(counted)} FROM {reading.sql}").fetchone()
+        )  # one scan for all
+    made: dict[str, str] = {}
+    for name in names:
+        there = next(seen)
+        fits = [kind for kind in _LOOKED if next(seen) == there > 0]
+        made[name] = fits[0] if fits else "text"
     return made
 
 
@@ -462,6 +473,5 @@ class DuckDBEngine(Engine):
         check_settings(settings)
 
     def kinds(self, data: object, *, look: bool) -> Mapping[str, str]:
-        names = {"int": "int", "float": "float", "decimal": "float", "bool": "bool", "date": "date", "time": "date"}
-        made = {name: names.get(kind, "text") for name, kind in kinds(data).items()}
+        made = declared(kinds(data))
         return made | exact_kinds(data, [name for name, kind in made.items() if kind == "text"]) if look else made

@@ -2,18 +2,21 @@
 
 import csv
 import gzip
+import io
 import os
 import tempfile
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from privet.errors import InvalidData
+from privet.tables.csv_file import SEPARATORS, beside
 from privet.tables.dialect import DuckDB, Raw
 from privet.tables.engines.csv_lines import LONGEST, Lines, Piece
 from privet.tables.person import Person
@@ -27,7 +30,7 @@ _LONGEST_HEADER = 2**20
 _LONGEST_TOLD = 200  # letters of the names of columns in a sentence
 _UNPACKED = 2**22  # bytes at a time
 TAB = "\t"
-_TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zip", ".tsv.zip")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
 # Nothing is guessed from the data: separator and quotes are a rule, and every column is a text. DuckDB sees rows alone,
@@ -109,11 +112,11 @@ def files_of(path: str | Path) -> list[str]:
     if Path(text).is_dir():
         raise InvalidData(f"{text!r} is a folder: name its files by a pattern, such as {text + '/*.parquet'!r}")
     if Path(text).is_file():
-        return [text]
+        return [beside(path, text)]
     files = sorted(each for each in glob(text, recursive=True) if Path(each).is_file()) if has_magic(text) else []
     if not files:
         raise InvalidData(f"there is no file {text!r}")
-    return files
+    return [beside(path, each) for each in files]
 
 
 def _named(path: str) -> str:
@@ -152,7 +155,7 @@ def _not_named(what: str, column: str, path: str) -> InvalidData:
     """The error that names a column which a first line does not have, and what it has: it is public."""
     told = ", ".join(map(repr, first_line(path).names))
     told = told if len(told) <= _LONGEST_TOLD else told[:_LONGEST_TOLD] + " ..."
-    split = "tabs" if _separator(path) == TAB else "commas"
+    split = SEPARATORS[_separator(path)]
     return InvalidData(
         f"{what} has no column {column!r}: its first line, split at {split}, names {told}", column=column
     )
@@ -177,14 +180,24 @@ def csv_rows(source: Source, path: str | Path, folder: str) -> str:
     parts = []
     for (header, separator, end), same in alike.items():
         # by their places: DuckDB takes names that differ by upper and lower case for one
-        picked = ", ".join(f"f{header.index(name)} AS c{place}" for place, name in enumerate(names))
+        picked = ", ".join(
+            f"{_number(path, source, name, f'f{header.index(name)}')} AS c{place}" for place, name in enumerate(names)
+        )
         parts.append(f"SELECT {picked} FROM {_read_csv(len(header), separator, end, same)}")
     return " UNION ALL ".join(parts)
 
 
+def _number(path: str | Path, source: Source, name: str, field: str) -> str:
+    """A field, with a point for the decimal comma where the file has such numbers; a point of its own makes it none."""
+    column = source.columns.get(name)
+    if getattr(path, "decimal", ".") == "." or column is None or not column.numeric:
+        return field
+    return f"CASE WHEN NOT contains({field}, '.') THEN replace({field}, ',', '.') END"
+
+
 def _rows_of(path: str, first: "FirstLine", lines: Lines, folder: str) -> str:
-    """The file itself, or a copy of its rows."""
-    if first.returns <= 1 and all(piece.kind == "rows" for piece in pieces_of(path, lines)):
+    """The file itself, or a copy of its rows; of a zip file, which DuckDB does not read, always a copy."""
+    if not _is_zip(path) and first.returns <= 1 and all(piece.kind == "rows" for piece in pieces_of(path, lines)):
         return path
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".csv", delete=False) as copy:
         copy.write(lines.separator.join(b"f%d" % place for place in range(len(first.names))) + lines.end)
@@ -232,7 +245,12 @@ def _read_csv(many: int, separator: str, end: bytes, files: list[str]) -> str:
 
 
 def _separator(path: str) -> str:
-    return TAB if path.lower().endswith((".tsv", ".tsv.gz")) else ","
+    given = getattr(path, "separator", None)
+    return given or (TAB if path.lower().endswith((".tsv", ".tsv.gz", ".tsv.zip")) else ",")
+
+
+def _is_zip(path: str) -> bool:
+    return path.lower().endswith(".zip")
 
 
 class FirstLine(NamedTuple):
@@ -245,44 +263,72 @@ class FirstLine(NamedTuple):
 def _refuse_damaged(path: str) -> None:
     """Refuse a file that cannot be unpacked. It is unpacked for that, and what is in it is not looked at: whether the
     packing holds is no fact about a row, and would be found out when it had been paid for."""
-    if path.lower().endswith(".gz"):
+    if path.lower().endswith((".gz", ".zip")):
         held = os.stat(path)
         if not _unpacks(path, held.st_ino, held.st_size, held.st_mtime_ns):
-            raise InvalidData(f"{path!r} is damaged, or was not packed by gzip: it cannot be unpacked")
+            how = "zip, or holds several files or none" if _is_zip(path) else "gzip"
+            raise InvalidData(f"{str(path)!r} is damaged, or was not packed by {how}: it cannot be unpacked")
 
 
 @lru_cache(maxsize=256)
 def _unpacks(path: str, inode: int, size: int, changed: int) -> bool:
     """True if a file, as it was when it had this size and was changed then, can be unpacked: asked once."""
     try:
-        with gzip.open(path, "rb") as file:
+        with _opened(path) as file:
             while file.read(_UNPACKED):
                 pass
-    except (OSError, EOFError, zlib.error):
-        return False
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError):
+        return False  # a zip file may also be locked by a password, or packed in a way that Python does not know
     return True
 
 
 def _opened(path: str) -> Any:
+    if _is_zip(path):
+        return _zipped(path)
     return gzip.open(path, "rb") if path.lower().endswith(".gz") else open(path, "rb")
+
+
+@contextmanager
+def _zipped(path: str) -> Iterator[Any]:
+    """The one file in a zip file; what macOS adds for itself is none."""
+    with zipfile.ZipFile(path) as packed:
+        held = [each for each in packed.infolist() if not each.is_dir() and not each.filename.startswith("__MACOSX/")]
+        if len(held) != 1:
+            raise zipfile.BadZipFile
+        with packed.open(held[0]) as file:
+            yield io.BufferedReader(file)
 
 
 def first_line(path: str) -> FirstLine:
     """The first line of a CSV file, which is public, and nothing of what follows it."""
     names: list[str] | None = None
     lines: list[str] = []
-    with suppress(OSError, EOFError, UnicodeDecodeError, csv.Error), _opened(path) as file:
+    wrong = (OSError, EOFError, UnicodeDecodeError, csv.Error, zipfile.BadZipFile, RuntimeError)
+    with suppress(*wrong), _opened(path) as file:
         lines = list(_first_lines(file))
         names = next(csv.reader(iter(lines), delimiter=_separator(path)), [])
     if names is None:  # out of the reach of what went wrong, which may hold a piece of the file
         ends = "\r" in "".join(lines).rstrip("\r\n")
         why = "lines must end in line feeds, not in carriage returns alone" if ends else "a file must be UTF-8"
-        raise InvalidData(f"the first line of {path!r} cannot be read: {why}")
+        raise InvalidData(f"the first line of {str(path)!r} cannot be read: {why}")
     named = [name for name in names if name]
     if not named or len(set(named)) != len(named):
-        raise InvalidData(f"the first line of {path!r} must name the columns, each once")
+        raise InvalidData(f"the first line of {str(path)!r} must name the columns, each once")
+    if len(names) == 1 and getattr(path, "separator", None) is None:
+        _refuse_other_separator(path, "".join(lines).rstrip("\r\n"))
     ended = lines[-1].removesuffix("\n")
     return FirstLine(tuple(names), len(ended) - len(ended.rstrip("\r")))
+
+
+def _refuse_other_separator(path: str, line: str) -> None:
+    """Refuse a first line that names one column, in which something else splits several: it is public."""
+    other = next((each for each in SEPARATORS if each in line and each != _separator(path)), None)
+    if other is not None:
+        told = line if len(line) <= _LONGEST_TOLD else line[:_LONGEST_TOLD] + " ..."
+        raise InvalidData(
+            f"the first line of {str(path)!r} names one column, {told!r}: its columns seem to be split at "
+            f"{SEPARATORS[other]}. Give separator={other!r}, or {_separator(path)!r} where it is one column"
+        )
 
 
 def _first_lines(file: Any) -> Iterator[str]:

@@ -82,6 +82,24 @@ class Engine(ABC):
         raise InvalidData("a schema is drafted from a file or from data in memory; write that of a database by hand")
 
 
+_DECLARED = {"int": "int", "float": "float", "decimal": "float", "bool": "bool", "date": "date", "time": "date"}
+
+
+def declared(kinds: Mapping[str, str]) -> dict[str, str]:
+    """The kinds of columns in a schema, by those that an engine has; what it has no word for is a text.
+
+    >>> declared({"age": "int", "cost": "decimal", "who": "uuid"})
+    {'age': 'int', 'cost': 'float', 'who': 'text'}
+    """
+    return {name: _DECLARED.get(kind, "text") for name, kind in kinds.items()}
+
+
+def refuse_a_look(look: bool) -> None:
+    """A database knows its kinds: nobody has to look at values for them."""
+    if look:
+        raise InvalidParameter("look= is for CSV files, which hold texts alone: this table has kinds in its own schema")
+
+
 register: Registry[Engine] = Registry("engines")
 
 

@@ -1,7 +1,7 @@
 """PostgreSQL: a table on a server, read in one transaction that sees one snapshot and writes nothing."""
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +16,7 @@ from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.coded import Cliques, Coded
 from privet.tables.dialect import PostgreSQL, Raw
 from privet.tables.emit import Emitter
-from privet.tables.engines.engine import Engine, answer, register
+from privet.tables.engines.engine import Engine, answer, declared, refuse_a_look, register
 from privet.tables.engines.failing import cancellable, one_failure, one_failure_on_the_way
 from privet.tables.grouped import batches, grouped, placed
 from privet.tables.person import Rows
@@ -200,10 +200,20 @@ def _same(a: object, b: object) -> bool:
     return a is b or (isinstance(a, str) and isinstance(b, str) and a == b)
 
 
+@one_failure
+def kinds(table: PostgresTable) -> dict[str, Raw]:
+    """The kind of each column on the server, from its catalogue alone."""
+    with _transaction_to([table]) as connection:
+        return dict(_reading(connection, Source("table", (), Rows()), table).raw)
+
+
+def _transaction(plan: Bounded | Scan | Coded, sources: Sources) -> Any:
+    return _transaction_to([sources[source.name] for source in plan.rows.sources])
+
+
 @contextmanager
-def _transaction(plan: Bounded | Scan | Coded, sources: Sources) -> Iterator[Any]:
+def _transaction_to(tables: list[PostgresTable]) -> Iterator[Any]:
     """One snapshot of the server that holds the tables; whatever happens, it is left as it was."""
-    tables = [sources[source.name] for source in plan.rows.sources]
     address = tables[0].address
     if not all(_same(address, each.address) for each in tables):
         raise InvalidData("the tables of one query must lie on one server: give them the same address")
@@ -273,6 +283,11 @@ class PostgresEngine(Engine):
 
     def takes(self, data: object) -> bool:
         return isinstance(data, PostgresTable)
+
+    def kinds(self, data: object, *, look: bool) -> Mapping[str, str]:
+        refuse_a_look(look)
+        assert isinstance(data, PostgresTable)
+        return declared(kinds(data))
 
     def check(self, plan: Bounded | Scan | Coded, sources: Sources) -> None:
         check(plan, sources)

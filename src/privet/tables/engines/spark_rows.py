@@ -4,7 +4,7 @@ The engine stands here, on top of what it is made of.
 """
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, final
 from uuid import uuid4
 
@@ -15,9 +15,9 @@ from privet.tables.bounded import Aggregates, Bounded, Salts, Sources
 from privet.tables.coded import Cliques, Coded
 from privet.tables.dialect import Spark
 from privet.tables.emit import Emitter
-from privet.tables.engines.engine import Engine, Part, RowsApart, register
+from privet.tables.engines.engine import Engine, Part, RowsApart, declared, refuse_a_look, register
 from privet.tables.engines.failing import cancellable, one_failure
-from privet.tables.engines.spark import check, exact_aggregates, exact_marginals, readings, views
+from privet.tables.engines.spark import check, exact_aggregates, exact_marginals, raw_kind, readings, views
 from privet.tables.scan import Scan
 
 
@@ -105,6 +105,10 @@ class SparkEngine(Engine):
 
     def takes(self, data: object) -> bool:
         return type(data).__module__.startswith("pyspark.") and hasattr(data, "sparkSession")
+
+    def kinds(self, data: object, *, look: bool) -> Mapping[str, str]:
+        refuse_a_look(look)
+        return declared({name: raw_kind(type_) for name, type_ in data.dtypes})  # type: ignore[attr-defined]
 
     def check(self, plan: Bounded | Scan | Coded, sources: Sources) -> None:
         check(plan, sources)
