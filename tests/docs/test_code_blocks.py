@@ -2,7 +2,8 @@
 
 The `python` blocks of one page run in order and share a namespace. In `console` blocks the lines that
 start with `$ privet` run too, and must succeed. What they print is what the block "Output" after them says. A `sh` block
-holds what only a reader can run; its `make` targets must exist. Any other language is for looking at.
+holds what only a reader can run; its `make` targets must exist. `py` is the code of a peer (`test_peers.py`). Any other
+language is for looking at.
 """
 
 import re
@@ -18,7 +19,7 @@ from privet.tables.engines import engine
 from tests.docs.markdown import ROOT, Block, blocks, pages
 from tests.docs.outputs import EXACT, NOISY, agree, rewritten, run_page, run_python
 
-LANGUAGES = {"python", "console", "sh", "text", "toml", "json", "sql"}
+LANGUAGES = {"python", "py", "console", "sh", "text", "toml", "json", "sql"}
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
