@@ -63,7 +63,8 @@ def main() -> None:
     for name, kind, value in (
         ("teachers", int, 4000), ("sigma", float, 400.0), ("batch", int, 20), ("dimensions", int, 32), ("blur", float, 1.5),
         ("hidden", int, 64), ("latent", int, 8), ("teacher_steps", int, 3), ("generator_steps", int, 10),
-        ("move", float, 2.0), ("rate", float, 0.003), ("reach", float, 0.1), ("bins", int, 2), ("rounds", int, 0),
+        ("teacher_hidden", int, 0), ("move", float, 2.0),
+        ("rate", float, 0.003), ("reach", float, 0.1), ("bins", int, 2), ("rounds", int, 0),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=kind, default=value)
     parser.add_argument("--picture", default="")
@@ -75,7 +76,12 @@ def main() -> None:
     }
     shared |= {name: getattr(asked, name) for name in ("generator_steps", "move", "rate", "reach", "bins", "device")}
     model = pate.GPATE(
-        sigma2=asked.sigma, hidden=(asked.hidden,), label_share=0.0, rounds=asked.rounds or None, **shared
+        sigma2=asked.sigma,
+        hidden=(asked.hidden,),
+        teacher_hidden=(asked.teacher_hidden,) * (asked.teacher_hidden > 0),
+        label_share=0.0,
+        rounds=asked.rounds or None,
+        **shared,
     )
     plan = model.plan(private, epsilon=asked.epsilon, delta=1e-5)
     begin = time.time()

@@ -1,6 +1,6 @@
 """G-PATE: a generator that follows the noisy votes of teachers on where its points should go."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -41,6 +41,8 @@ class GPATE(TeacherGAN):
     The batch, the directions and the noise say how many rounds the budget buys; `rounds` takes fewer. Queries depend on
     earlier answers, so that the price is that of the noise, whatever the teachers agree on: sums of data-dependent costs,
     by which published figures were made, promise nothing here. `blur` (images) makes neighbouring pixels move together.
+    `teacher_hidden` are the inner layers of teachers: without any, each is a linear rule for each class, whose gradients
+    agree best where parts are small.
 
     **Guarantee:** that of the promise. **Reference:** Long et al. 2021.
 
@@ -54,6 +56,7 @@ class GPATE(TeacherGAN):
     sigma1: float | None = None
     threshold: float | None = None
     rounds: int | None = None
+    teacher_hidden: Sequence[int] = ()
     batch: int = 16
     dimensions: int = 10
     bins: int = 2
@@ -83,6 +86,7 @@ class GPATE(TeacherGAN):
             generator_steps=self.generator_steps,
             latent=self.latent,
             hidden=tuple(self.hidden),
+            teacher_hidden=tuple(self.teacher_hidden),
             device=self.device,
             **{name: getattr(self, name) for name in _SHARED},
         )
@@ -125,6 +129,7 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
     rate: float = 0.01
     latent: int = 16
     hidden: tuple[int, ...] = (64,)
+    teacher_hidden: tuple[int, ...] = ()
     device: str = "cpu"
     at: float | None = None
 
@@ -138,6 +143,7 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
             share, noise = fraction("threshold", self.threshold), above("sigma1", self.sigma1, 0.0)
             set_frozen(self, threshold=share, sigma1=noise)
         set_frozen(self, hidden=widths("hidden", self.hidden), latent=count("latent", self.latent, 1))
+        set_frozen(self, teacher_hidden=widths("teacher_hidden", self.teacher_hidden))
         set_frozen(self, **{name: count(name, getattr(self, name), low) for name, low in _WHOLE.items()})
         set_frozen(
             self, **{name: above(name, getattr(self, name), 0.0) for name in ("sigma2", "reach", "move", "rate")}
@@ -204,14 +210,15 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
         begun = Generator.begun(self.task.heads, shares, self.latent, self.hidden, open_, self.device)
         public = Follower(begun, self.task.grid, open_, rate=self.rate)
         parts = exact_parts(self.task.exact_units(prepared), key, self.teachers)
-        teachers = Discriminators(parts, self.task.classes, self.hidden, secret, rate=0.01, device=self.device)
+        teachers = Discriminators(parts, self.task.classes, self.teacher_hidden, secret, rate=0.01, device=self.device)
         work = track("rounds", self.rounds)
         for number in range(1, self.rounds + 1):
             teachers.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)
             asked = public.ask(self.batch, self.dimensions, self.blur)
             votes = teachers.exact_bins(asked.points, asked.classes, asked.along, self.bins, self.reach)
             told = self.aggregator.release(votes, source=source).value
-            public.follow(asked, told, self.bins, self.reach, self.move, self.generator_steps)
+            way = self.move * (1.0 - (number - 1) / self.rounds)  # shorter and shorter: noise then averages out
+            public.follow(asked, told, self.bins, self.reach, way, self.generator_steps)
             work.advance()
         made = public.generator
         return GeneratedModel(self.task.to_dict(), made.numbers(), shares, self.latent, "G-PATE")

@@ -1,6 +1,7 @@
 """The votes of teachers on gradients: each projects its own on public directions, and votes for a bin of each."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -11,6 +12,8 @@ from privet._numerics import Array
 from privet.noise import KeyedStream
 from privet.pate.gans.nets import Layers, outputs, uniforms
 from privet.pate.votes import Votes
+
+Dress = Callable[[Tensor], Tensor]
 
 _DIRECTIONS = 5  # domain of the stream; the generator has 1 to 3, a student 4
 _PIECE = 2**24  # numbers of gradients that are held at once
@@ -40,25 +43,28 @@ def _blurred(line: Array, blur: float) -> Array:
     return np.convolve(line, kernel / kernel.sum(), mode="full")[len(reach) // 2 :][: len(line)]
 
 
-def exact_bins(layers: Layers, given: Tensor, along: Tensor, bins: int, reach: float) -> Votes:
+def exact_bins(
+    layers: Layers, given: Tensor, along: Tensor, bins: int, reach: float, dressed: Dress = lambda points: points
+) -> Votes:
     """The number of teachers that put the way to what they take for real in each bin, for each point (a row of `given`)
     and each direction (a row of `along`): private.
 
     A teacher's gradient at a point is divided by its own length; what lies further than `reach` is in the last bin. One
-    that is no number is in the middle. Every teacher votes once for each point and direction.
+    that is no number is in the middle. Every teacher votes once for each point and direction. `dressed` are points as
+    teachers are given them.
     """
 
     def taken_for_real(own: Layers, points: Tensor) -> Tensor:
-        return -functional.softplus(-outputs(own, points)).sum()
+        return -functional.softplus(-outputs(own, dressed(points))).sum()
 
     each = torch.func.vmap(torch.func.grad(taken_for_real, argnums=1), in_dims=(0, None))
-    teachers, width = len(layers[0]), along.shape[1]
+    teachers = len(layers[0])
     counts = torch.zeros(len(given) * len(along), bins, dtype=torch.int64, device=given.device)
     inner = torch.linspace(-reach, reach, bins + 1, device=given.device)[1:-1].contiguous()
-    piece = max(1, _PIECE // max(given.numel(), 1))
+    piece = max(1, _PIECE // max(dressed(given).numel(), 1))
     for start in range(0, teachers, piece):
         own = [layer[start : start + piece].detach() for layer in layers]
-        ways = each(own, given)[..., :width]
+        ways = each(own, given)
         told = (ways / (ways.norm(dim=-1, keepdim=True) + 1e-30)) @ along.T
         places = torch.bucketize(torch.nan_to_num(told, nan=0.0).reshape(len(ways), -1).contiguous(), inner)
         counts += functional.one_hot(places, bins).sum(dim=0)
