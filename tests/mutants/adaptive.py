@@ -50,8 +50,8 @@ plant(
 plant(
     "MWEM: one round is free",
     "workloads:MWEM._prices",
-    "Repeated(choice.loss, self.rounds), Repeated(answer.loss, self.rounds)",
-    "Repeated(choice.loss, max(1, self.rounds - 1)), Repeated(answer.loss, self.rounds)",
+    "Repeated(choice.loss, rounds), Repeated(answer.loss, rounds)",
+    "Repeated(choice.loss, max(1, rounds - 1)), Repeated(answer.loss, rounds)",
 )
 plant(
     "automatic: the true number of rows",
@@ -105,4 +105,16 @@ plant(
     'return strategy.lines == "any" or',
     'return strategy.lines != "never" or',
     "tests/workloads/test_dawa.py",
+)
+plant(
+    "MWEM: rounds that the true number of rows decides",
+    "workloads:MWEM._run",
+    "if self._adapts(task) and rows < _SURE * float(answer.scale):",
+    "if self._adapts(task) and int(cells.sum()) < _SURE * float(answer.scale):",
+)
+plant(
+    "MWEM: rounds are composed without looking",
+    "workloads:mwem._parts",
+    "if task.target.covers(spent) else",
+    "if task.target.delta > 0.0 else",
 )

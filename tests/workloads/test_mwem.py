@@ -180,3 +180,66 @@ def test_a_round_that_is_not_paid_for_is_seen():
 def test_nonsense_is_refused(make):
     with pytest.raises(PrivetError):
         make()
+
+
+@pytest.mark.parametrize("rounds", [2, 10])
+def test_a_delta_is_used_and_kept(rounds):
+    """Rounds are composed exactly: less noise than parts of epsilon that add up, and all of them within the promise."""
+    facts = {"workload": Prefix(64), "strategy": MWEM(rounds=rounds)}
+    pure = AdaptiveQueries.for_budget(epsilon=1.0, **facts)
+    loose = AdaptiveQueries.for_budget(epsilon=1.0, delta=1e-5, **facts)
+    scales = [made.strategy._parts(made.task, rounds)[2].scale for made in (pure, loose)]
+    assert Guarantee(1.0, 1e-5).covers(loose.loss)
+    assert scales[1] <= scales[0] * (1.0 + 1e-9)
+    if rounds == 10:
+        assert scales[1] < 0.7 * scales[0]
+        assert not Guarantee(1.0).covers(loose.loss)
+
+
+def test_small_budgets_have_few_rounds():
+    """256 prefix sums, 1,000 rows: ten answers with ten times the noise are worse than three."""
+    falling = np.exp(-np.arange(256) / 40.0)
+    cells = np.random.default_rng(3).multinomial(1_000, falling / falling.sum())
+    asked = RangeQueries(workload=Prefix(256))
+
+    def runs(strategy, epsilon):
+        return asked.for_budget(epsilon=epsilon, strategy=strategy).simulate(cells, 12, source=noise.Seeded(2))
+
+    def error(drawn):
+        return np.sqrt(np.mean([np.mean(np.cumsum(each.histogram - cells) ** 2) for each in drawn]))
+
+    few, ten = runs(MWEM(), 0.1), runs(MWEM(rounds=10), 0.1)
+    assert {len(each.measured) for each in few} == {3}
+    assert error(few) < 0.8 * error(ten)
+    assert {len(each.measured) for each in runs(MWEM(), 1.0)} == {10}
+    loose = asked.for_budget(rho=0.005, strategy=MWEM()).simulate(cells, 1)
+    assert len(loose[0].measured) == 10
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_the_noisy_total_alone_says_how_many_rounds_there_are(relation):
+    """Hundreds of rows on both sides of the number where three rounds become ten, and the price of all parts."""
+    made = AdaptiveQueries.for_budget(epsilon=1.0, workload=Prefix(8), strategy=MWEM(), unit=Unit(relation))
+    edge = int(15.0 * float(made.strategy._parts(made.task, 10)[2].scale))
+    assert edge > 200
+    left = np.array([edge - 8, 1, 1, 1, 1, 1, 1, 1])
+    right = left + (np.eye(8, dtype=np.int64)[7] if relation == "add_remove" else np.array([0, -1, 0, 0, 0, 0, 0, 1]))
+    assert not pv.audit.replay(made.release, left, right).refuted
+    for rounds in (3, 10):
+        total, choice, answer = made.strategy._parts(made.task, rounds)
+        assert total.loss.pure() + rounds * (choice.loss.pure() + answer.loss.pure()) <= 1.0
+    assert made.loss.pure() <= 1.0
+
+
+def test_a_twin_that_counts_the_rows_exactly_is_caught(monkeypatch):
+    made = AdaptiveQueries.for_budget(epsilon=1.0, workload=Prefix(8), strategy=MWEM())
+    edge = int(15.0 * float(made.strategy._parts(made.task, 10)[2].scale))
+    sound = MWEM._run
+
+    def peeking(self, task, cells, source):
+        few = int(cells.sum()) <= edge
+        return sound(MWEM(rounds=3 if few else 10), task, cells, source)
+
+    monkeypatch.setattr(MWEM, "_run", peeking)
+    left = np.array([edge - 7, 1, 1, 1, 1, 1, 1, 1])
+    assert pv.audit.replay(made.release, left, left + np.eye(8, dtype=np.int64)[7]).refuted

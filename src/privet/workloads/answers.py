@@ -105,7 +105,8 @@ class Answers(RangeAnswers, Shown):
         simultaneous: bool = False,
         non_negative: bool | None = None,
     ) -> Estimate:
-        """All answers of a workload over these cells, with an interval each: at most 2,000 of them.
+        """All answers of a workload over these cells, with an interval each: at most 2,000 of them, and any number of
+        cells of marginal tables, which share one radius a table.
 
         `non_negative` moves the answers to the nearest ones that cells without negative counts can have, in the norm of
         the workload: their squared error never grows by it. It is the default for prefix sums (which then never fall),
@@ -113,7 +114,8 @@ class Answers(RangeAnswers, Shown):
         """
         if as_workload(workload).shape != self.shape:
             raise InvalidParameter(f"the workload is over {workload.shape}, the histogram over {self.shape}")
-        if workload.queries > _MOST_INTERVALS:
+        tables = isinstance(workload, Marginals) and not non_negative
+        if workload.queries > _MOST_INTERVALS and not tables:
             raise InvalidParameter(
                 f"intervals for {workload.queries:,} answers would take long: ask for fewer, or take "
                 "workload.answers(release.value.histogram) without intervals"
@@ -122,6 +124,8 @@ class Answers(RangeAnswers, Shown):
             raise InvalidParameter(f"this release does not determine query {number} of the workload")
         open_fraction("confidence", confidence)
         each = 1.0 - (1.0 - confidence) / workload.queries if simultaneous else confidence
+        if isinstance(workload, Marginals) and tables:
+            return self._tables(workload, each, confidence)
         rows = [workload.query(i) for i in range(workload.queries)]
         radii = [self._law.radius(self.design.coefficients(row), each) for row in rows]
         values, biased = workload.answers(self._cells), self.design.biased
@@ -145,6 +149,12 @@ class Answers(RangeAnswers, Shown):
         wide = max(self.linear(workload.query(i), confidence=confidence).radius for i in some)
         values = workload.answers(self._cells).reshape(sides)
         return Estimate(values, np.full(sides, wide), confidence, self.design.biased)
+
+    def _tables(self, workload: Marginals, each: float, confidence: float) -> Estimate:
+        """The tables below each other, with one radius a table: no query is written out."""
+        found = [self.table(attributes, confidence=each) for attributes in workload.attributes]
+        values, radii = (np.concatenate([np.ravel(part) for part in parts]) for parts in _both(found))
+        return Estimate(values, radii, confidence, self.design.biased)
 
     def _table_radius(self, design: Residuals, clique: tuple[int, ...], confidence: float) -> float:
         """Of each cell. Tables whose sets have the same sizes and noises have the same law, which is inverted once."""
@@ -171,3 +181,7 @@ class Answers(RangeAnswers, Shown):
 
     def __str__(self) -> str:
         return f"answers over {self.design.cells:,} cells from {len(self.measured):,} noisy measurements"
+
+
+def _both(found: list[Estimate]) -> tuple[list[Array], list[Array]]:
+    return [each.value for each in found], [each.radius for each in found]

@@ -171,6 +171,16 @@ def make_plan(workload: Workload, strategies: list[Strategy] | None, facts: dict
                     problem = reason if not found and not isinstance(problem, InvalidParameter) else problem
                     continue
                 found.append(Candidate(made, time.process_time() - begin))
+    if (
+        not found
+        and strategies is None
+        and not candidates(workload, "l1")
+        and not isinstance(problem, InvalidParameter)
+    ):
+        raise NoGuarantee(
+            f"no strategy of Laplace noise answers {workload.describe()} with a useful error: {workload.cells:.3g} cells "
+            "are too many to be measured one by one. Give a delta, rho or mu: Gaussian noise on residual tables does it"
+        )
     if not found:
         raise problem
     return Plan(workload, tuple(sorted(found, key=lambda each: each.rmse)))

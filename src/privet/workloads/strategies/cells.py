@@ -10,6 +10,8 @@ from privet.workloads.families.tree import Tree
 from privet.workloads.strategy import Lines, Strategy, register
 from privet.workloads.workload import Workload
 
+_MOST = 2**40  # cells that a plan would measure one by one
+
 
 @final
 @register
@@ -31,7 +33,7 @@ class Cells(Strategy):
 
     @classmethod
     def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
-        return (cls(),)
+        return (cls(),) if workload.cells <= _MOST else ()
 
     def _design(self, workload: Workload, norm: NoiseNorm) -> Design:
         return Tree(workload.cells, (1,), (Fraction(1),))
