@@ -1,6 +1,6 @@
 """How far the workloads are from the best that is known: ours, the bound or the peer, and the ratio, setting by setting.
 
-`python benchmarks/workloads_limits.py [gaussian] [streams] [pure] [automatic] [tables] [--large]`; without names, all parts.
+`python benchmarks/workloads_limits.py [gaussian] [streams] [pure] [automatic] [tables] [--large]`: all unless named.
 The peers are closed forms and trees that are computed here; CPU seconds of one thread.
 """
 
