@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privet import accounting, privacy
-from privet.accounting.pld import band, compose, engine
+from privet.accounting.pld import band, compose, engine, spectrum
 from privet.accounting.pld.law import LOWER, UPPER, ComposedLaw, Side
 from privet.accounting.pld.mesh import lattice_places, walls_between
 from privet.accounting.pld.plan import make_plan, step_tail, summary_of
@@ -119,9 +119,9 @@ def test_low_frequencies_keep_their_digits():
 @pytest.mark.parametrize("length", [4096, 5120, 6144])  # all radices that lengths have
 def test_a_fast_transform_errs_less_than_is_charged(length):
     """Against 40 digits; single precision would be seen."""
-    assert compose.smooth_length(length) == length
+    assert spectrum.smooth_length(length) == length
     law = random_laws(2)[1]
-    found, _, error = compose.transform_of(law, 0.7, length)
+    found, error = spectrum.transform_of(law, 0.7, length)
     weight = law.mass * np.exp(0.7 * law.losses() - law.log_moment(0.7))
     with mpmath.workdps(40):
         for k in (1, 1000, length // 2 - 1):

@@ -295,6 +295,20 @@ plant(
     STOPPING,
 )
 plant(
+    "groups are off by nothing",
+    "transform_of_group",
+    "length, nodes * each)",
+    "length, -1.0)",
+    "tests/accounting/test_groups.py",
+)
+plant(
+    "a part of a group is left out",
+    "grouped",
+    "return [*found, current]",
+    "return [*found, current[:1]]",
+    "tests/accounting/test_groups.py",
+)
+plant(
     "nothing wraps around",
     "_tails",
     "wrapped += tail(plan.tilt, total, -plan.low_order, -low)",

@@ -349,3 +349,15 @@ for _name, _place, _old, _new in (
     ),
 ):
     PRIVACY.plant(_name, f"privacy:Guarantee.{_place}", _old, _new, _SPLIT)
+plant(
+    "truncated: a cap is an exact number",
+    "privacy:TruncatedPoissonSampled._told",
+    "variable_of_envelope([plain, *(self._of_crowd(chance, rate, plain, swap) for chance, rate in crowds)])",
+    "self._of_crowd(*crowds[-1], plain, swap)",
+)
+plant(
+    "truncated: the rate of twice as many records",
+    "privacy:TruncatedPoissonSampled._full",
+    "* (batch / records)",
+    "* (batch / records / 2.0)",
+)

@@ -20,6 +20,8 @@ from privet.privacy.serial import register
 from privet.privacy.unit import Unit
 from privet.privacy.variable import Direction, LossVariable
 
+_FEW = 16  # numbers of records with full batches that are told apart; of more, a record gets in at rate q at most
+
 
 @register
 @dataclass(frozen=True, eq=False)
@@ -28,8 +30,10 @@ class TruncatedPoissonSampled(PrivacyLoss):
 
     `n` is a public cap on the number of records: batches overflow most often when the data are largest.
 
-    **Guarantee:** with probability 1 - tau, tau = Pr[Binomial(n - 1, q) >= batch], the pair of Poisson sampling; else a
-    record that enters pushes another one out, which is priced as a replacement of the base, sampled at the same rate.
+    **Guarantee:** of m records, with probability 1 - tau, tau = Pr[Binomial(m - 1, q) >= batch], the pair of Poisson
+    sampling; else a record that enters pushes another one out, which is priced as a replacement of the base, sampled at the
+    rate at which a record gets into a full batch. The curve is the largest of those for all m up to n where these are few
+    (n up to batch + 16), else that of n with the rate q.
     **Sensitivity:** relation add_remove or zero_out. A null record counts for `batch` where the subset is chosen; inside
     the batch it must act as an absent one: a release that shows, or divides by, the size of its batch is not covered. With
     `coin="person"` (a price about persons) `batch` and `n` count persons.
@@ -136,9 +140,26 @@ class TruncatedPoissonSampled(PrivacyLoss):
         return self._told(self.of.variable("add").reversed())
 
     def _told(self, base: LossVariable) -> LossVariable:
-        """The observer is told whether the batch was full."""
+        """The observer is told whether the batch was full: of n records, or of the worst of all numbers up to n."""
         swap = self._swap.variable("remove")
         if not swap.symmetric:
             swap = variable_of_envelope([swap, swap.reversed()])
-        full = SampledVariable(swap, self.q) if self.unit.relation == "add_remove" else SplicedVariable(swap, self.q)
-        return FlaggedVariable(((1.0 - self.overflow, SampledVariable(base, self.q)), (self.overflow, full)))
+        plain = SampledVariable(base, self.q)
+        if self.n - self.batch > _FEW:
+            return self._of_crowd(self.overflow, self.q, plain, swap)
+        crowds = [self._full(records) for records in range(self.batch + 1, self.n + 1)]
+        return variable_of_envelope([plain, *(self._of_crowd(chance, rate, plain, swap) for chance, rate in crowds)])
+
+    def _of_crowd(self, chance: float, rate: float, plain: LossVariable, swap: LossVariable) -> LossVariable:
+        full = SampledVariable(swap, rate) if self.unit.relation == "add_remove" else SplicedVariable(swap, rate)
+        return FlaggedVariable(((1.0 - chance, plain), (chance, full)))
+
+    def _full(self, records: int) -> tuple[float, float]:
+        """Of so many records: the probability that all but one fill the batch, and the rate of that one if they do, rounded
+        up. It is the mean of q batch/(others that joined + 1), which is Pr[Binomial(records, q) > batch] batch/records over
+        that probability.
+        """
+        betainc, batch = special().betainc, self.batch
+        chance = float(min(1.0, betainc(batch, records - batch, self.q) * (1.0 + 1e-9) + TINY))
+        more = float(betainc(batch + 1, records - batch, self.q)) * (1.0 + 1e-9) * (batch / records)
+        return chance, min(self.q, more / chance * (1.0 + 1e-8)) if chance > 1e-280 else self.q

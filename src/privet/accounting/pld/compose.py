@@ -5,40 +5,26 @@ noise is relative to delta. Undoing the tilt multiplies by exp(K - t e).
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._cache import remember
-from privet._numerics import UNIT_ROUNDOFF, Array
+from privet._numerics import UNIT_ROUNDOFF
 from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_law
 from privet.accounting.pld.law import ComposedLaw
 from privet.accounting.pld.nodes import NodeLaw
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
+from privet.accounting.pld.spectrum import NEGLIGIBLE, Laws, factor_of, grouped, product, smooth_length
 from privet.accounting.pld.waves import BandLaw
 
-NEGLIGIBLE = -100.0  # a factor exp(-100) of the spectrum is dropped and charged
 _DROPPED = -50.0  # the same for whole bands of frequencies that are never computed
-_MOST_BYTES = 60_000_000  # transforms of all parts that may be kept at once
 _FINE = 1e-8  # a bound on a tail that needs no better order
 WORTH_IT = 1 << 16  # waves times nodes that always cost less than a fast transform and what follows it
 
-Laws = list[tuple[GridLaw, int]]
 Moment = Callable[[float], float]
-Factor = tuple[NDArray[np.complex128], Array, float, int]
-
-
-def smooth_length(length: int) -> int:
-    """The smallest number m * 2^k >= length with m = 4, 5 or 6: fast to transform, and few enough to share transforms.
-
-    >>> smooth_length(1001), smooth_length(1025)
-    (1024, 1280)
-    """
-    power = max(0, (length - 1).bit_length() - 3)
-    return next(m << power for m in (4, 5, 6, 8) if m << power >= length)
 
 
 def compose(laws: Laws, step: float, plan: Plan) -> ComposedLaw:
@@ -118,9 +104,7 @@ def _low_band(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128]
     transforms = [
         (*low_frequencies(law, part, length, count), n) for (law, n), (part, _) in zip(laws, parts, strict=True)
     ]
-    with np.errstate(divide="ignore"):
-        logs = [(transform, np.log(np.abs(transform) + error), error, n) for transform, error, n in transforms]
-    spectrum, noise = product(lambda: logs, length)
+    spectrum, noise = product(transforms, length)
     seen = np.flatnonzero(np.abs(spectrum) > math.exp(_DROPPED))  # often a tenth of them: the cut is a rough bound
     return spectrum[: seen[-1] + 1 if len(seen) else 1], noise + math.exp(_DROPPED)
 
@@ -141,67 +125,9 @@ def _infinite(laws: Laws) -> float:
     return -math.expm1(math.fsum(logs)) if logs else 0.0
 
 
-@remember(16_000_000)
-def transform_of(law: GridLaw, t: float, length: int) -> tuple[NDArray[np.complex128], Array, float]:
-    """The transform of the tilted law, the logarithm of its modulus with the error added, and that error.
-
-    Every output of a fast transform is a sum of its inputs, each of which passed log2(N) stages of one complex product
-    and one or a few sums; so |error of F_k| <= 8 u log2(N) ||w||_1 (8 u a stage covers radix 5), and ||w||_1 = 1 here.
-    """
-    tilted: Array = law.mass * np.exp(law.losses() * t - law.log_moment(t))
-    tilted = np.bincount((law.places - law.start) % length, weights=tilted, minlength=length)
-    error = 8.0 * UNIT_ROUNDOFF * (math.log2(length) + 1.0) * float(tilted.sum())
-    transform = np.fft.rfft(tilted, length)
-    with np.errstate(divide="ignore"):  # an empty law
-        return transform, np.log(np.abs(transform) + error), error
-
-
 def _spectrum(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128], float]:
-    """Transform of the n-fold sums, and a bound on the error of one bin of its inverse.
-
-    A power n taken through the complex logarithm adds 8 u n to the error. Products of numbers of modulus at most
-    M = |F_k| + error then differ by at most the sum over the parts of n (error + 8 u) times the product of the M with one
-    factor of that part left out.
-    """
-
-    def factors() -> Iterable[Factor]:
-        return ((*transform_of(law, t, length), n) for law, n in laws)
-
-    if 12 * length * len(laws) > _MOST_BYTES:
-        return product(factors, length)
-    kept = list(factors())
-    return product(lambda: kept, length)
-
-
-def product(factors: Callable[[], Iterable[Factor]], length: int) -> tuple[NDArray[np.complex128], float]:
-    """Product of the powers of transforms, and a bound on the error of one bin of its inverse.
-
-    Each factor comes with the logarithm of its modulus plus error, that error, and its power. They are asked for twice and
-    never all kept: first for the size of the product, then for its value where that is not negligible. The sum of p terms
-    n ln F rounds p times at a size of at most 100 + pi T.
-    """
-    log_modulus, count, steps = np.zeros(1), 0, 0
-    for _, modulus, _, n in factors():
-        log_modulus = log_modulus + n * modulus if count else n * modulus
-        count, steps = count + 1, steps + n
-    keep = _together(np.flatnonzero(log_modulus > NEGLIGIBLE))
-    power, share = np.zeros(len(log_modulus), dtype=complex)[keep], np.zeros(len(log_modulus))[keep]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for transform, modulus, error, n in factors():
-            power += n * np.log(transform[keep])
-            share += n * (error + 8.0 * UNIT_ROUNDOFF) * np.exp(-modulus[keep])
-    result = np.zeros(len(log_modulus), dtype=complex)
-    result[keep] = np.where(np.isfinite(power.real), np.exp(power), 0.0)
-    sums = UNIT_ROUNDOFF * (count - 1) * (100.0 + math.pi * steps)
-    noise = float((np.exp(np.minimum(log_modulus[keep], 50.0)) * (share + sums)).sum())
-    return result, 2.0 / length * noise + 4.0 * steps * math.exp(NEGLIGIBLE)  # elsewhere no factor is off by its size
-
-
-def _together(index: Array) -> Array | slice:
-    """The same places as a slice where they are neighbours: nothing is copied then."""
-    if len(index) and index[-1] - index[0] + 1 == len(index):
-        return slice(int(index[0]), int(index[-1]) + 1)
-    return index
+    """Transform of the n-fold sums, and a bound on the error of one bin of its inverse."""
+    return product((factor_of(group, t, length) for group in grouped(laws, length)), length)
 
 
 def _support(laws: Laws) -> tuple[float, float]:

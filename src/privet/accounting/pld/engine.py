@@ -19,7 +19,7 @@ from privet.privacy import Direction
 # These choose between ways to the same interval, and how much each may cost: they change speed and width, never that both
 # ends are certified.
 _MOST_NODES = 1 << 22  # of one window: 64 MB a transform
-_MOST_WORK = 1 << 26  # nodes of all parts together
+_MOST_WORK = 1 << 27  # nodes of all parts together
 _WIDTH_LAW = 0.3  # measured: relative width of the interval is 0.1 to 0.3 (h / std of one loss)^2
 _PASSES = 5  # plans that are made for one question: each knows the last answer
 _DEAR = 1_200_000  # nodes of the plain way, from which on other ways are worth a look
@@ -152,12 +152,15 @@ class _Search:
         plan, delta = self._plan(planned)
         step, tail = _grid_step(self.parts, plan, share), step_tail(delta, self.steps)
         self.capped |= not look and _wanted_step(plan, share) < _coarsest(self.parts, plan)
-        law = compose([(upper_law(loss, direction, step, tail, plan.order), n) for loss, n in self.parts], step, plan)
-        upper = self.question.read(law.profile(UPPER, self.question.floor))
+        above, below = [], []
+        for loss, n in self.parts:  # both of a part at once: they share its mesh, and no cache holds those of all parts
+            above.append((upper_law(loss, direction, step, tail, plan.order), n))
+            if two_sided:
+                below.append((lower_law(loss, direction, step, tail, plan.order), n))
+        upper = self.question.read(compose(above, step, plan).profile(UPPER, self.question.floor))
         if not two_sided:
             return 0.0, upper
-        law = compose([(lower_law(loss, direction, step, tail, plan.order), n) for loss, n in self.parts], step, plan)
-        return self.question.read(law.profile(LOWER, self.question.floor)), upper
+        return self.question.read(compose(below, step, plan).profile(LOWER, self.question.floor)), upper
 
     def _larger(self, share: float) -> Interval:
         """The larger of both directions, each end for itself.

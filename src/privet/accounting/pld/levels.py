@@ -15,21 +15,12 @@ from numpy.typing import NDArray
 
 from privet._numerics import TINY, UNIT_ROUNDOFF, Array
 from privet.accounting.pld.band import cut_frequency, low_frequencies, tilted_law, waves_of
-from privet.accounting.pld.compose import (
-    NEGLIGIBLE,
-    WORTH_IT,
-    Laws,
-    compose,
-    inverted,
-    known_of,
-    smooth_length,
-    transform_of,
-    window_of,
-)
+from privet.accounting.pld.compose import WORTH_IT, compose, inverted, known_of, window_of
 from privet.accounting.pld.heavy import HeavyPlan
 from privet.accounting.pld.law import ComposedLaw
 from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
+from privet.accounting.pld.spectrum import NEGLIGIBLE, Laws, smooth_length, transform_of
 from privet.accounting.pld.waves import BandLaw
 
 _ARITHMETIC = 600.0 * UNIT_ROUNDOFF  # of the quotient B/A, its logarithm and the exponential, per expected jump
@@ -104,7 +95,7 @@ def _few_frequencies(laws: Laws, jumps: Laws, t: float, length: int, count: int)
 
 def _all_frequencies(laws: Laws, jumps: Laws, t: float, length: int) -> Iterator[Transforms]:
     for (law, n), (jump, _) in zip(laws, jumps, strict=True):
-        whole, _, error = transform_of(law, t, length)
+        whole, error = transform_of(law, t, length)
         yield whole, error, *_transform_of_jumps(law, jump, t, length), n
 
 

@@ -15,6 +15,7 @@ from privet._numerics import TINY, Array
 from privet.privacy import Direction, LossVariable
 
 _POINTS, _MANY_POINTS = 80, 200  # of a summary, and of one with long tails
+_MANY_ATOMS = 400  # of a summary: more are taken together
 _LONG_TAILED = 80.0  # standard deviations from end to end
 _ORDERS = 2.0 ** np.arange(-5.0, 9.5)  # tried for a Chernoff quantile, in units of 1/standard deviation
 _OCTAVES = 2.0 ** np.arange(-16.0, 0.5)  # tried first for the best order, as shares of the largest one
@@ -60,13 +61,25 @@ def summary_of(loss: Priced, direction: Direction, tail: float) -> Summary:
     inside = p[1:-1].copy()
     p[-1] = 0.0  # what lies above the last point
     seen = (p > 0.0) & (q > 0.0)
-    atoms, atom_mass, _ = variable.atoms()
-    heavy = atom_mass > 0.0
-    losses = np.concatenate((np.log(p[seen] / q[seen]), atoms[heavy]))
-    mass = np.concatenate((p[seen], atom_mass[heavy]))
+    atoms, atom_mass = _few_atoms(*variable.atoms()[:2], tail)
+    losses = np.concatenate((np.log(p[seen] / q[seen]), atoms))
+    mass = np.concatenate((p[seen], atom_mass))
     if len(losses) == 0:
         losses, mass = np.zeros(1), np.ones(1)
     return Summary(losses, np.log(mass), points, inside)
+
+
+def _few_atoms(losses: Array, mass: Array, tail: float) -> tuple[Array, Array]:
+    """Atoms of some mass; where they are many, without those that the grid laws cut off, and in runs of neighbours."""
+    heavy = mass > 0.0
+    losses, mass = losses[heavy], mass[heavy]
+    if len(losses) <= _MANY_ATOMS:
+        return losses, mass
+    kept = (np.cumsum(mass) > tail) & (np.cumsum(mass[::-1])[::-1] > tail)
+    losses, mass = losses[kept], mass[kept]
+    starts = np.arange(0, len(losses), -(-len(losses) // _MANY_ATOMS))
+    total = np.add.reduceat(mass, starts)
+    return np.add.reduceat(mass * losses, starts) / total, total
 
 
 def _outline(variable: LossVariable, count: int, tail: float) -> tuple[Array, Array, Array]:

@@ -12,7 +12,7 @@ from privet.accounting.pld.plan import Parts, Plan, make_plan
 from privet.privacy import Direction
 
 _SMALL = 0.004  # share of a small epsilon; an interval twice as wide, still below 1%, is taken without a second try
-_BUNDLED, _MIXED = 0.2, 0.015  # measured: what a first grid may aim at where atoms lie between its nodes
+_BUNDLED, _MIXED = 0.14, 0.01  # measured: what a first grid may aim at where atoms lie between its nodes
 
 
 @final

@@ -28,6 +28,7 @@ _SAME = 1e-15  # a change of the shares that is rounding only; what is left is t
 _WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
 # How far settling goes, and how large a grid may be: they change speed and width, never that a law lies on its side.
 _MOST_ROUGH = 2000  # cells that are settled one by one
+_NEAR = 32  # neighbours that are looked at first
 _ROUNDS = 6  # of settling those
 _HEAVY_END = 1e-6  # the mass at an end from which on the lattice is moved so that it falls on a node
 _MOST_NODES = 1 << 23
@@ -321,25 +322,52 @@ def _contract(p: Array, q: Array, node: Array, step: float) -> tuple[Array, floa
 
 def _settle(p: Array, q: Array, growth: Array, settled: Array, index: int) -> bool:
     """Merge a cell with as many neighbours as it takes to balance it on a node: upwards, else downwards."""
-    surplus = p[index] > growth[index] * q[index]
-    for move, reach in ((1, 32), (-1, 32), (1, len(p)), (-1, len(p))):
+    here = float(p[index])
+    if here == 0.0:
+        return False
+    surplus = here > growth[index] * q[index]
+    for move, reach in ((1, _NEAR), (-1, _NEAR), (1, len(p)), (-1, len(p))):
         target = index + (1 if surplus else 0) if move == 1 else index - (0 if surplus else 1)
-        if not 0 <= target < len(p) or p[index] == 0.0:
+        if not 0 <= target < len(p):
             continue
         near = slice(index, index + reach) if move == 1 else slice(max(0, index - reach + 1), index + 1)
-        excess = (p[near] - growth[target] * q[near])[::move] * move
-        total = excess.cumsum()
-        enough = int((total >= 0.0).argmax())
-        if enough == 0:  # not enough supply within reach (total[0] is negative by the choice of the target)
+        found = (_enough_near if reach == _NEAR else _enough)(p[near][::move], q[near][::move], growth[target], move)
+        if found is None:
             continue
-        last, taken = index + move * enough, min(1.0, -float(total[enough - 1]) / float(excess[enough]))
+        steps, taken, mass = found
+        last = index + move * steps
         whole = slice(index, last) if move == 1 else slice(last + 1, index + 1)
-        settled[target] += float(p[whole].sum()) + taken * float(p[last])
+        settled[target] += mass + taken * float(p[last])
         p[whole] = q[whole] = 0.0
         p[last] *= 1.0 - taken
         q[last] *= 1.0 - taken
         return True
     return False
+
+
+def _enough(p: Array, q: Array, growth: float, move: int) -> tuple[int, float, float] | None:
+    """How many cells after the first it takes until they balance on a node, the share of the last of them, and the P-mass
+    of those before it; None where there are not enough (the first lacks some, by the choice of the node).
+    """
+    excess = (p - growth * q) * move
+    total = excess.cumsum()
+    steps = int((total >= 0.0).argmax())
+    if steps == 0:
+        return None
+    return steps, min(1.0, -float(total[steps - 1]) / float(excess[steps])), float(p[:steps].sum())
+
+
+def _enough_near(p: Array, q: Array, growth: float, move: int) -> tuple[int, float, float] | None:
+    """The same among a few cells, one by one: quicker, since the first or second that is not empty is most often enough."""
+    lacking = mass = 0.0
+    scale = float(growth)
+    for steps, (one, other) in enumerate(zip(p.tolist(), q.tolist(), strict=True)):
+        excess = (one - scale * other) * move
+        if lacking + excess >= 0.0:
+            return (steps, min(1.0, -lacking / excess), mass) if steps else None
+        lacking += excess
+        mass += one
+    return None
 
 
 def _shares(p: Array, q: Array, growth: Array) -> tuple[Array, Array, Array]:
