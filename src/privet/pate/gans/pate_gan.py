@@ -40,8 +40,8 @@ class PATEGAN(TeacherGAN):
     Every label costs. `sigma` is the noise on the votes, an eighth of the number of teachers unless you say otherwise;
     `labels` is how many points are labelled: as many as the budget buys, unless you take fewer with less noise.
 
-    At an epsilon of 1 that is a few hundred labels for some hundreds of teachers: where a marginal-based synthesizer fits
-    the table (`synth.AIM`, `synth.MST`), it is better by far (benchmarks/README.md).
+    At an epsilon of 1 that is a few hundred labels for some hundreds of teachers. How its tables compare with those of
+    `synth.AIM` and `synth.MST` is not measured yet (benchmarks/README.md): try these first.
 
     **Guarantee:** that of the promise, whatever the teachers agree on. **Reference:** Jordon, Yoon & van der Schaar 2019.
 
