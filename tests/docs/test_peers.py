@@ -36,6 +36,7 @@ def test_the_code_of_the_peer_runs(page, tmp_path, monkeypatch):
     except ImportError as missing:
         pytest.skip(f"{PAGES[page][0]} is not installed, or not with what is installed here: {missing}")
     shared: dict[str, object] = {}
+    ran = 0
     for code in of_the_peer(page):
         try:
             exec(compile(code, page, "exec"), shared)
@@ -43,3 +44,5 @@ def test_the_code_of_the_peer_runs(page, tmp_path, monkeypatch):
             if any(each in str(problem) for each in UNSUITED):
                 pytest.skip(f"{PAGES[page][0]} does not work with versions that are installed here")
             raise
+        ran += 1
+    assert ran == 11  # the data, and ten tasks
