@@ -71,7 +71,7 @@ plant(
 )
 plant(
     "one direction of the divergence",
-    "pate:exact_renyi",
+    "pate:worst_of",
     "np.maximum(renyi(mine, theirs, orders), renyi(theirs, mine, orders))",
     "renyi(mine, theirs, orders)",
     LAWS,
@@ -126,9 +126,9 @@ plant(
 )
 plant(
     "silence costs nothing",
-    "pate:ConfidentVotes.log_chances",
-    "np.concatenate([[silent], told + NormalVotes(self.sigma2).log_chances(counts)])",
-    "NormalVotes(self.sigma2).log_chances(counts)",
+    "pate:ConfidentVotes._with_silence",
+    "np.concatenate([silent, told + chances], axis=-1)",
+    "chances",
     THEOREMS,
 )
 plant(
@@ -221,4 +221,25 @@ plant(
     "found = np.maximum(spread, 0.0) + shifted",
     "found = shifted",
     "tests/privacy/test_smooth_release.py",
+)
+plant(
+    "a kept teacher of other rows is taken",
+    "pate:digest_of",
+    "for each in (rows, targets):",
+    "for each in ():",
+    TEACHERS,
+)
+plant(
+    "a kept teacher of another kind is taken",
+    "pate:digest_of",
+    "pickle.dumps(model)",
+    'b""',
+    TEACHERS,
+)
+plant(
+    "the winner of a neighbour by votes that moved the other way",
+    "pate:NormalVotes.around",
+    "moved[row, [lost, won]] += [-1, 1]",
+    "moved[row, [lost, won]] += [1, -1]",
+    LAWS,
 )

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from privet import pate
+from privet._progress import listening
 from privet.errors import InvalidData, InvalidParameter, SerialisationError
 
 KEY = b"a public key"
@@ -178,6 +179,32 @@ def test_labels_that_teach_nothing_are_refused(labels, words):
         pate.Student(LogisticRegression(), classes=[0, 1, 2]).fit(data(30)[0], labels)
 
 
+def test_a_student_teaches_itself_what_it_is_sure_of():
+    X, y = data(300)
+    labels = np.where(np.arange(300) < 40, y, -1)
+    names = np.array(["a", "b", "c"])[y]
+    taught = []
+
+    class Watched(LogisticRegression):
+        def fit(self, X, y):
+            taught.append(len(X))
+            return super().fit(X, y)
+
+    made = pate.Student(Watched(), classes=["a", "b", "c"], sure=0.8).fit(X, labels)
+    assert taught[0] == 40
+    assert len(taught) > 1
+    assert taught == sorted(taught)
+    assert taught[-1] > 100
+    assert (made.predict(X) == names).mean() > 0.8
+    never = pate.Student(LogisticRegression(), classes=["a", "b", "c"], sure=1.0).fit(X, labels)
+    plain = pate.Student(LogisticRegression(), classes=["a", "b", "c"]).fit(X, labels)
+    assert never.predict(X).tolist() == plain.predict(X).tolist()
+    with pytest.raises(InvalidParameter, match="predict_proba"):
+        pate.Student(Strange(lambda n: [0] * n), classes=[0, 1], sure=0.9)
+    with pytest.raises(InvalidParameter, match="either"):
+        pate.Student(LogisticRegression(), classes=[0, 1], sure=0.9, neighbours=3)
+
+
 def test_a_student_is_a_model():
     with pytest.raises(InvalidParameter, match="fit and predict"):
         pate.Student(3, classes=[0, 1])
@@ -276,3 +303,99 @@ def test_a_factory_that_cannot_work_says_why_before_rows_are_read():
         made.fit(X, y, ids=np.arange(200))
     with pytest.raises(InvalidParameter, match="fit and predict"):
         pate.Teachers(object, pate.KeyedPartition(3, KEY), classes=range(3)).fit(X, y, ids=np.arange(200))
+
+
+# --- teachers that are kept ---
+
+TRAINED = []
+
+
+class Counted(DecisionTreeClassifier):
+    def fit(self, X, y):
+        TRAINED.append(len(X))
+        return super().fit(X, y)
+
+
+def kept_votes(folder, rows=200, depth=2, key=KEY, jobs=1):
+    """How many teachers were trained, and what they all say."""
+    TRAINED.clear()
+    X, y = data()
+    made = pate.Teachers(lambda: Counted(max_depth=depth), pate.KeyedPartition(9, key), classes=range(3))
+    made.fit(X[:rows], y[:rows], ids=np.arange(rows), folder=folder, jobs=jobs)
+    return len(TRAINED), made.vote(data(20)[0], public=True).exact_counts
+
+
+def test_a_finished_part_is_not_trained_again(tmp_path):
+    folder = tmp_path / "teachers"
+    first, votes = kept_votes(folder)
+    again, same = kept_votes(folder)
+    assert (first, again) == (9, 0)
+    assert np.array_equal(votes, same)
+    one_less, _ = kept_votes(folder, rows=199)
+    assert one_less == 1  # the part of the row that is gone
+    deeper, _ = kept_votes(folder, depth=3)
+    assert deeper == 9
+    other, _ = kept_votes(folder, key=b"another")
+    assert other == 9
+    assert all(each.stat().st_mode & 0o077 == 0 for each in (folder, *folder.iterdir()))
+
+
+def test_a_file_that_was_cut_is_trained_again(tmp_path):
+    folder = tmp_path / "teachers"
+    _, votes = kept_votes(folder)
+    for each in list(folder.iterdir())[:2]:
+        each.write_bytes(each.read_bytes()[:20])
+    again, same = kept_votes(folder)
+    assert again == 2
+    assert np.array_equal(votes, same)
+
+
+def test_training_is_cancelled_and_goes_on(tmp_path):
+    seen = []
+
+    def stop_at_four(what, done, total):
+        seen.append((what, done, total))
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), listening(stop_at_four):
+        kept_votes(tmp_path / "teachers")
+    assert seen[-1] == ("teachers", 4, 9)
+    rest, votes = kept_votes(tmp_path / "teachers")
+    assert rest == 5
+    assert np.array_equal(votes, kept_votes(tmp_path / "other")[1])
+
+
+def test_progress_of_processes_is_told(tmp_path):
+    X, y = data(60)
+    seen = []
+    made = pate.Teachers(LogisticRegression, pate.KeyedPartition(4, KEY), classes=range(3))
+    with listening(lambda *told: seen.append(told)):
+        made.fit(X, y, ids=range(60), jobs=2, folder=tmp_path / "teachers")
+    assert seen == [("teachers", done, 4) for done in range(5)]
+    assert len(list((tmp_path / "teachers").iterdir())) == 4
+
+
+def test_a_folder_that_others_read_is_refused(tmp_path):
+    X, y = data(30)
+    (tmp_path / "open").mkdir(mode=0o755)
+    with pytest.raises(InvalidParameter, match="owner alone"):
+        _teachers().fit(X, y, ids=range(30), folder=tmp_path / "open")
+    with pytest.raises(InvalidParameter, match="folder cannot be made"):
+        _teachers().fit(X, y, ids=range(30), folder=tmp_path / "no" / "such")
+
+
+class Unpicklable(DecisionTreeClassifier):
+    def __reduce_ex__(self, protocol):
+        raise TypeError("secret")
+
+    def __deepcopy__(self, memo):
+        return Unpicklable(max_depth=1)
+
+
+def test_what_cannot_be_kept_is_refused_before_rows_are_read(tmp_path):
+    X, y = data(30)
+    made = pate.Teachers(Unpicklable, pate.KeyedPartition(2, KEY), classes=range(3), default=2)
+    with pytest.raises(InvalidParameter, match="copied and pickled"):
+        made.fit(X, y, ids=range(30), folder=tmp_path / "teachers")
+    assert made.fit(X, y, ids=range(30)).vote(X[:2], public=True).queries == 2

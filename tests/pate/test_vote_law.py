@@ -9,7 +9,17 @@ from mpmath import mp
 from privet import accounting, pate
 from privet._private import Private
 from privet.errors import InvalidParameter
-from privet.pate.vote_law import GumbelVotes, LaplaceVotes, NormalVotes, exact_renyi, neighbours, renyi
+from privet.pate import figures
+from privet.pate.vote_law import (
+    ConfidentVotes,
+    GumbelVotes,
+    LaplaceVotes,
+    NormalVotes,
+    exact_renyi,
+    neighbours,
+    renyi,
+)
+from privet.pate.vote_theorems import epsilon_of
 
 ORDERS = np.arange(2.0, 501.0)
 
@@ -35,8 +45,10 @@ def test_normal_votes_of_the_page(counts, epsilon):
     ("law", "epsilon"),
     [
         (NormalVotes(10.0), 5.458278),
+        (NormalVotes(20.0), 2.487807),
         (NormalVotes(40.0), 1.158172),
         (LaplaceVotes(0.05), 2.133159),
+        (LaplaceVotes(0.1), 4.647966),
         (LaplaceVotes(0.2), 10.580968),
         (GumbelVotes(20.0), 2.152153),
     ],
@@ -44,6 +56,46 @@ def test_normal_votes_of_the_page(counts, epsilon):
 def test_two_classes_at_their_worst(law, epsilon):
     worst = np.max([exact_renyi(law, np.array([n, 100 - n]), ORDERS) for n in range(101)], axis=0)
     assert tight(100 * worst) == pytest.approx(epsilon, abs=6e-7)
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [
+        ([250] + [0] * 9, 0.009759),
+        ([225, 9] + [2] * 8, 0.292143),
+        ([200, 10] + [5] * 8, 0.427099),
+        ([150, 12] + [11] * 8, 0.932703),
+    ],
+)
+def test_the_forward_direction_of_the_page(counts, epsilon):
+    law, held = NormalVotes(40.0), np.array(counts)
+    forward = renyi(law.log_chances(held), law.around(held), ORDERS).max(axis=0)
+    assert tight(286 * forward) == pytest.approx(epsilon, abs=6e-7)
+
+
+@pytest.mark.parametrize(("counts", "epsilon"), [([100, 0], 0.347596), ([80, 20], 0.901989), ([60, 40], 3.134554)])
+def test_labels_of_a_discriminator(counts, epsilon):
+    assert tight(100 * exact_renyi(LaplaceVotes(0.1), np.array(counts), ORDERS)) == pytest.approx(epsilon, abs=1e-6)
+
+
+@pytest.mark.parametrize("law", [NormalVotes(3.0), NormalVotes(0.5), ConfidentVotes(8.0, 2.0, 3.0), LaplaceVotes(0.5)])
+@pytest.mark.parametrize("counts", [[9, 4], [6, 6, 1], [0, 11, 2, 0], [40, 0, 0], [5, 4, 3, 2, 1, 0, 0]])
+def test_all_neighbours_at_once_are_each_of_them(law, counts):
+    held = np.array(counts)
+    one_by_one = np.array([law.log_chances(other) for other in neighbours(held)])
+    assert law.around(held) == pytest.approx(one_by_one, rel=1e-10, abs=1e-13)
+    assert np.exp(law.around(held)).sum(axis=1) == pytest.approx(np.ones(len(one_by_one)))
+
+
+def test_figures_are_the_least_over_all_orders():
+    rows = np.random.default_rng(1).multinomial(60, [0.6, 0.2, 0.1, 0.1], size=12)
+    votes = pate.Votes(rows, teachers=60)
+    for sigma in (3.0, 12.0, 40.0):
+        total = sum(exact_renyi(NormalVotes(sigma), row, figures.ORDERS) for row in rows)
+        asked = pate.GNMax(sigma=sigma, queries=12, classes=4)
+        ceiling = float(accounting.epsilon(asked.loss, delta=1e-5).upper)
+        told = asked.data_dependent_epsilon(votes, delta=1e-5).exact_value
+        assert told == pytest.approx(min(epsilon_of(total, figures.ORDERS, 1e-5), ceiling), rel=1e-9)
 
 
 def test_one_direction_is_not_enough():

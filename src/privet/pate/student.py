@@ -9,11 +9,12 @@ import numpy as np
 
 from privet._calls import door
 from privet._numerics import Array
-from privet._validate import count
+from privet._validate import count, fraction
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Release
 
 _UNLABELLED = -1
+_LESSONS = 10
 
 
 @door
@@ -22,9 +23,10 @@ class Student:
     """A model of the public pool and the labels that were released for it: post-processing, so that it costs nothing more,
     and even its parameters are safe.
 
-    `model` is any estimator of scikit-learn. Rows without a label (-1) are left out, or, with `neighbours`, get one by
+    `model` is any estimator of scikit-learn. Rows without a label (-1) are left out. With `neighbours` they get one by
     spreading the released labels over the graph of that many nearest neighbours in the pool; the mass of each class is
-    that of the released labels.
+    that of the released labels. With `sure` they get one by self-training: the model labels what it gives a chance above
+    that, and is trained again, until nothing is added.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> pool = np.array([[0.0], [1.0], [9.0], [10.0]])
@@ -32,12 +34,22 @@ class Student:
     ['low', 'high']
     """
 
-    def __init__(self, model: Any, *, classes: Sequence[Any], neighbours: int | None = None) -> None:
+    def __init__(
+        self, model: Any, *, classes: Sequence[Any], neighbours: int | None = None, sure: float | None = None
+    ) -> None:
         if not (hasattr(model, "fit") and hasattr(model, "predict")):
             raise InvalidParameter("model must have fit and predict, as the estimators of scikit-learn have")
         if neighbours is not None:
             count("neighbours", neighbours, 1)
-        self.model, self.classes, self.neighbours = model, tuple(classes), neighbours
+        if sure is not None:
+            fraction("sure", sure)
+            if neighbours is not None:
+                raise InvalidParameter(
+                    "give either neighbours or sure: labels are spread, or the student teaches itself"
+                )
+            if not hasattr(model, "predict_proba"):
+                raise InvalidParameter("a student who teaches itself needs a model with predict_proba")
+        self.model, self.classes, self.neighbours, self.sure = model, tuple(classes), neighbours, sure
 
     @door
     def fit(self, pool: Any, labels: Any) -> Any:
@@ -54,7 +66,23 @@ class Student:
             told, known = self._spread(rows, told), np.ones(len(rows), dtype=bool)
         names = np.empty(len(self.classes), dtype=object)
         names[:] = self.classes
-        return self.model.fit(rows[known], np.array(names[told[known]].tolist()))
+        model = self.model.fit(rows[known], np.array(names[told[known]].tolist()))
+        return model if self.sure is None else self._taught(model, rows, told, names)
+
+    def _taught(self, model: Any, rows: Array, told: Array, names: Array) -> Any:
+        """The model, trained again on what it is sure of: released labels stay."""
+        told = told.copy()
+        for _ in range(_LESSONS):
+            open_rows = np.flatnonzero(told == _UNLABELLED)
+            chances = model.predict_proba(rows[open_rows]) if len(open_rows) else np.zeros((0, 1))
+            sure = chances.max(axis=1) > self.sure if len(open_rows) else np.zeros(0, dtype=bool)
+            if not sure.any():
+                break
+            places = np.array([self.classes.index(each) for each in model.classes_.tolist()])
+            told[open_rows[sure]] = places[chances[sure].argmax(axis=1)]
+            known = told != _UNLABELLED
+            model = model.fit(rows[known], np.array(names[told[known]].tolist()))
+        return model
 
     def guesses(self, pool: Any) -> Callable[[Array], Array]:
         """A function of labels, as `InteractiveGNMax` takes one: the chances of each class in each row of the pool, by a
@@ -97,7 +125,12 @@ class _Guesses:
         chances = np.full((len(self.pool), len(classes)), 1.0 / len(classes))
         if len(np.unique(labels[labels != _UNLABELLED])) < 2:
             return chances
-        learner = Student(copy.deepcopy(self.student.model), classes=classes, neighbours=self.student.neighbours)
+        learner = Student(
+            copy.deepcopy(self.student.model),
+            classes=classes,
+            neighbours=self.student.neighbours,
+            sure=self.student.sure,
+        )
         model = learner.fit(self.pool, labels)
         places = [classes.index(each) for each in model.classes_.tolist()]
         chances[:] = 0.0

@@ -2,8 +2,11 @@
 
 import copy
 import hashlib
+import os
+import pickle
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, final
 
 import numpy as np
@@ -14,6 +17,7 @@ from privet._progress import track
 from privet._validate import count, instance
 from privet.errors import InvalidData, InvalidParameter, SerialisationError
 from privet.noise import own_stream
+from privet.pate.kept_teachers import digest_of, keep, kept, private_folder
 from privet.pate.partition import KeyedPartition
 from privet.pate.votes import Votes
 
@@ -55,33 +59,44 @@ class Teachers:
         self._models: list[Any] = []
 
     @door
-    def fit(self, X: Any, y: Any, *, ids: Any, jobs: int = 1) -> "Teachers":
-        """Train every teacher on its part. What happens in a part is not said, for it depends on its rows."""
+    def fit(
+        self, X: Any, y: Any, *, ids: Any, jobs: int = 1, folder: str | os.PathLike[str] | None = None
+    ) -> "Teachers":
+        """Train every teacher on its part. What happens in a part is not said, for it depends on its rows.
+
+        With a private `folder`, for its owner alone, finished teachers are kept there: after a stop, or with one more row,
+        those whose rows and models are the same are not trained again. It holds private rows as teachers do.
+        """
+        place = None if folder is None else private_folder(folder)
         rows, targets = np.asarray(X), np.asarray(y)
         if rows.ndim < 2 or targets.ndim != 1 or len(rows) != len(targets):
             raise InvalidData("X must be rows and y one class for each of them")
-        _copyable(self.factory)
+        _copyable(self.factory, kept=place is not None)
         parts = self.partition.assign(ids)
         if len(parts) != len(rows):
             raise InvalidData("ids must be as many as there are rows: the person of each")
         order = np.argsort(parts, kind="stable")
         bounds = np.searchsorted(parts[order], np.arange(self.partition.parts + 1))
         tasks = [(part, rows[chosen], targets[chosen]) for part, chosen in enumerate(np.split(order, bounds[1:-1]))]
-        self._models = self._trained(tasks, count("jobs", jobs, 1))
+        self._models = self._trained(tasks, count("jobs", jobs, 1), place)
         return self
 
-    def _trained(self, tasks: list[tuple[int, Array, Array]], jobs: int) -> list[Any]:
+    def _trained(self, tasks: list[tuple[int, Array, Array]], jobs: int, folder: Path | None) -> list[Any]:
+        work = track("teachers", len(tasks))
+        made: list[Any] = []
         if jobs == 1:
-            work, made = track("teachers", len(tasks)), []
             for part, X, y in tasks:
-                made.append(_train(self.factory, self._seed(part), X, y))
+                made.append(_train(self.factory, self._seed(part), X, y, folder))
                 work.advance()
             return made
         from joblib import Parallel, delayed
 
         # processes, never threads: a thread would share its generators with other teachers
-        calls = (delayed(_train)(self.factory, self._seed(part), X, y) for part, X, y in tasks)
-        return list(Parallel(n_jobs=jobs, backend="loky")(calls))
+        calls = (delayed(_train)(self.factory, self._seed(part), X, y, folder) for part, X, y in tasks)
+        for model in Parallel(n_jobs=jobs, backend="loky", return_as="generator")(calls):
+            made.append(model)
+            work.advance()
+        return made
 
     def _seed(self, part: int) -> int:
         """The seed of a teacher: by its part alone, so that the rows of others cannot change it. It protects nobody."""
@@ -126,17 +141,17 @@ class Teachers:
         raise SerialisationError("teachers remember private rows: they are not pickled, exported or served")
 
 
-def _train(factory: Callable[[], Any], seed: int, X: Array, y: Array) -> Any:
+def _train(factory: Callable[[], Any], seed: int, X: Array, y: Array, folder: Path | None = None) -> Any:
     """A model of one part, or None where there is none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # whether a solver converged depends on the rows
-            return _fitted(factory, seed, X, y)
+            return _fitted(factory, seed, X, y, folder)
     except Exception:  # one class in a part, a solver that fails: depends on the rows, so nothing is said
         return None
 
 
-def _fitted(factory: Callable[[], Any], seed: int, X: Array, y: Array) -> Any:
+def _fitted(factory: Callable[[], Any], seed: int, X: Array, y: Array, folder: Path | None) -> Any:
     if not len(X):
         return None
     with own_stream(seed):
@@ -146,14 +161,25 @@ def _fitted(factory: Callable[[], Any], seed: int, X: Array, y: Array) -> Any:
         own = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
         if own:
             model.set_params(**own)
-        return model.fit(X, y)
+        if folder is None:
+            return model.fit(X, y)
+        name = digest_of(model, seed, X, y)
+        found = kept(folder, name)
+        if found is None:
+            found = model.fit(X, y)
+            keep(folder, name, found)
+        return found
 
 
-def _copyable(factory: Callable[[], Any]) -> None:
-    """Refuse a factory whose models cannot be made or copied: no row is looked at, so that the reason may be said."""
+def _copyable(factory: Callable[[], Any], *, kept: bool) -> None:
+    """Refuse a factory whose models cannot be made, copied or, where they are kept, pickled: no row is looked at, so that
+    the reason may be said."""
     try:
         made = copy.deepcopy(factory())
+        if kept:
+            pickle.dumps(made)
     except Exception as fault:
-        raise InvalidParameter(f"factory must make a model that can be copied, and ends in {fault!r}") from fault
+        needs = "copied and pickled" if kept else "copied"
+        raise InvalidParameter(f"factory must make a model that can be {needs}, and ends in {fault!r}") from fault
     if not (hasattr(made, "fit") and hasattr(made, "predict")):
         raise InvalidParameter("factory must make a model that has fit and predict")

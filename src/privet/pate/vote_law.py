@@ -11,7 +11,9 @@ import numpy as np
 
 from privet._numerics import Array, special
 
-_Z = np.linspace(-40.0, 40.0, 801)  # the noise of the winner, in deviations: wide enough for gaps of 70 of them
+_Z = np.linspace(-40.0, 40.0, 401)  # the noise of the winner, in deviations: wide enough for gaps of 70 of them
+_DENSITY = -(_Z**2) / 2.0 - 0.5 * np.log(2.0 * np.pi) + np.log(_Z[1] - _Z[0])  # the ends are far below rounding
+_WIDE = 10.0  # deviations, beyond which a density is less than 1e-20 of its top
 _KEPT = 4_096  # tables of logarithms of normal chances, one for each gap
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(60)  # of a piece that is at most 60 scales long, to 1e-9
 _SMALL = 30.0  # below this exponent expm1 is used, so that divergences near 1e-15 are not rounding
@@ -22,6 +24,9 @@ class Law(Protocol):
 
     def log_chances(self, counts: Array) -> Array:
         """The logarithms of all chances."""
+
+    def around(self, counts: Array) -> Array:
+        """The same for all neighbours, a row for each."""
 
 
 class VoteLaw(ABC):
@@ -35,13 +40,15 @@ class VoteLaw(ABC):
         """The logarithms of all chances; that of the winner is what the others leave."""
         top = int(np.argmax(counts))
         kept: dict[int, float] = {}
-        made = np.empty(len(counts))
+        made = np.zeros(len(counts))
         for place, votes in enumerate(counts.tolist()):
             if place != top:
                 made[place] = kept[votes] if votes in kept else kept.setdefault(votes, self.losing(counts, place))
-        others = np.exp(np.delete(made, top)).sum()
-        made[top] = np.log1p(-min(others, 1.0 - 1e-12))
-        return made
+        return _with_the_rest(made[None], np.array([top]))[0]
+
+    def around(self, counts: Array) -> Array:
+        """The logarithms of all chances at every neighbour, a row for each."""
+        return np.array([self.log_chances(other) for other in neighbours(counts)])
 
 
 @final
@@ -59,7 +66,32 @@ class NormalVotes(VoteLaw):
         gaps = Counter((counts[place] - counts).tolist())
         gaps[0] -= 1  # the class itself
         below = sum(n * _below(gap, self.sigma) for gap, n in gaps.items() if n)
-        return _integral(below - _Z**2 / 2.0 - 0.5 * np.log(2.0 * np.pi), _Z)
+        return _log_sum(below + _DENSITY)
+
+    def around(self, counts: Array) -> Array:
+        """All neighbours at once: one vote changes two factors of most integrands, and a step of one all of the others."""
+        many = len(counts)
+        gaps = counts[:, None] - counts[None]
+        # where integrands are not nothing: they are largest between 0 and the largest gap, and fall as the density does
+        here = np.flatnonzero((_Z >= -_WIDE) & (_WIDE + (int(gaps.max()) + 2) / self.sigma >= _Z))
+        density = _DENSITY[here]
+        # by how much a gap may change: a class that gains or loses, against one that does not, or that does the opposite
+        below = {}
+        for step in (-2, -1, 0, 1, 2):
+            kept, where = np.unique(gaps + step, return_inverse=True)
+            table = np.array([_below(int(gap), self.sigma)[here] for gap in kept])[where.reshape(many, many)]
+            table[np.arange(many), np.arange(many)] = 0.0  # no class is compared with itself
+            below[step] = table
+        whole = {step: below[step].sum(axis=1) for step in (-1, 0, 1)}
+        moves = _moves(counts)
+        logs = np.empty((len(moves), many, len(here)))
+        moved = np.tile(counts, (len(moves), 1))
+        for row, (lost, won) in enumerate(moves):
+            logs[row] = whole[0] - below[0][:, lost] - below[0][:, won] + below[1][:, lost] + below[-1][:, won]
+            logs[row, lost] = whole[-1][lost] - below[-1][lost, won] + below[-2][lost, won]
+            logs[row, won] = whole[1][won] - below[1][won, lost] + below[2][won, lost]
+            moved[row, [lost, won]] += [-1, 1]
+        return _with_the_rest(_log_sums(logs + density), np.argmax(moved, axis=1))
 
 
 @final
@@ -118,9 +150,17 @@ class ConfidentVotes:
 
     def log_chances(self, counts: Array) -> Array:
         """The logarithms of the chances of silence and of each class."""
-        reached = (float(counts.max()) - self.threshold) / self.sigma1
+        return self._with_silence(counts.max(), NormalVotes(self.sigma2).log_chances(counts))
+
+    def around(self, counts: Array) -> Array:
+        """The same at every neighbour, a row for each."""
+        tops = np.array([other.max() for other in neighbours(counts)])
+        return self._with_silence(tops, NormalVotes(self.sigma2).around(counts))
+
+    def _with_silence(self, tops: Array, chances: Array) -> Array:
+        reached = ((tops - self.threshold) / self.sigma1)[..., None]
         silent, told = special().log_ndtr(-reached), special().log_ndtr(reached)
-        return np.concatenate([[silent], told + NormalVotes(self.sigma2).log_chances(counts)])
+        return np.concatenate([silent, told + chances], axis=-1)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -128,30 +168,36 @@ def _below(gap: int, sigma: float) -> Array:
     return np.asarray(special().log_ndtr(gap / sigma + _Z))
 
 
-def neighbours(counts: Array) -> Iterator[Array]:
-    """The counts after one vote has moved, one for each pair of counts that it may move between: classes with equal counts
-    stand for each other."""
-    seen = set()
+def _moves(counts: Array) -> list[tuple[int, int]]:
+    """From which class to which one a vote may move: classes with equal counts stand for each other."""
+    seen: dict[tuple[int, int], tuple[int, int]] = {}
     for a, n in enumerate(counts.tolist()):
         for b, m in enumerate(counts.tolist()):
-            if a != b and n > 0 and (n, m) not in seen:
-                seen.add((n, m))
-                moved = counts.copy()
-                moved[a] -= 1
-                moved[b] += 1
-                yield moved
+            if a != b and n > 0:
+                seen.setdefault((n, m), (a, b))
+    return list(seen.values())
+
+
+def neighbours(counts: Array) -> Iterator[Array]:
+    """The counts after one vote has moved, one for each pair of counts that it may move between."""
+    for lost, won in _moves(counts):
+        moved = counts.copy()
+        moved[lost] -= 1
+        moved[won] += 1
+        yield moved
 
 
 def renyi(log_p: Array, log_q: Array, orders: Array) -> Array:
-    """The divergence of one law from another, at each order above 1."""
-    ratio = np.outer(orders - 1.0, log_p - log_q)
-    near = np.all(ratio < _SMALL, axis=1)
+    """The divergence of one law from another, at each order above 1: of many pairs at once, where they are rows."""
+    ratio = (orders - 1.0)[:, None] * (log_p - log_q)[..., None, :]
+    near = ratio.max(axis=-1) < _SMALL
     with np.errstate(over="ignore"):
-        small = np.log1p((np.exp(log_p) * np.expm1(np.minimum(ratio, _SMALL))).sum(axis=1))
-    total = ratio + log_p
-    top = total.max(axis=1)
-    large = top + np.log(np.exp(total - top[:, None]).sum(axis=1))
-    return np.maximum(np.where(near, small, large) / (orders - 1.0), 0.0)
+        found = np.log1p((np.expm1(np.minimum(ratio, _SMALL)) * np.exp(log_p)[..., None, :]).sum(axis=-1))
+    if not near.all():
+        total = ratio + log_p[..., None, :]
+        top = total.max(axis=-1)
+        found = np.where(near, found, top + np.log(np.exp(total - top[..., None]).sum(axis=-1)))
+    return np.asarray(np.maximum(found / (orders - 1.0), 0.0))
 
 
 def exact_renyi(law: Law, counts: Array, orders: Array) -> Array:
@@ -159,16 +205,27 @@ def exact_renyi(law: Law, counts: Array, orders: Array) -> Array:
 
     It depends on the votes: a figure for the custodian, not releasable.
     """
-    mine = law.log_chances(counts)
-    worst = np.zeros(len(orders))
-    for other in neighbours(counts):
-        theirs = law.log_chances(other)
-        worst = np.maximum(worst, np.maximum(renyi(mine, theirs, orders), renyi(theirs, mine, orders)))
-    return worst
+    return worst_of(law.log_chances(counts), law.around(counts), orders)
 
 
-def _integral(logs: Array, z: Array) -> float:
-    return _log_sum(logs) + float(np.log(z[1] - z[0]))  # the ends are far below rounding
+def worst_of(mine: Array, theirs: Array, orders: Array) -> Array:
+    """The largest divergence between a law and each of others, in either direction, at each order."""
+    return np.maximum(renyi(mine, theirs, orders), renyi(theirs, mine, orders)).max(axis=0, initial=0.0)
+
+
+def _log_sums(logs: Array) -> Array:
+    """The logarithms of the sums of exponentials, along the last axis."""
+    top = logs.max(axis=-1, keepdims=True)
+    return np.asarray(top[..., 0] + np.log(np.exp(logs - top).sum(axis=-1)))
+
+
+def _with_the_rest(logs: Array, tops: Array) -> Array:
+    """Rows of logarithms of chances, of which one is what the others leave."""
+    rows = np.arange(len(logs))
+    chances = np.exp(logs)
+    chances[rows, tops] = 0.0
+    logs[rows, tops] = np.log1p(-np.minimum(chances.sum(axis=1), 1.0 - 1e-12))
+    return logs
 
 
 def _log_sum(logs: Array) -> float:
