@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # what `__getattr__` does at run time, spelt out for type che
         Table,
         batch,
         count,
+        count_distinct,
         count_persons,
         max,
         mean,
@@ -70,6 +71,7 @@ __all__ = [
     "audit",
     "batch",
     "count",
+    "count_distinct",
     "count_persons",
     "deep",
     "errors",
@@ -103,7 +105,9 @@ _HOMES: dict[str, str] = {
     "Ledger": "ledger",
     "Private": "_private",
     **dict.fromkeys(("Bool", "Category", "Date", "Float", "Int", "KeySet", "Person", "Rows", "Text"), "tables"),
-    **dict.fromkeys(("Table", "batch", "count", "count_persons", "max", "mean", "median", "min"), "queries"),
+    **dict.fromkeys(
+        ("Table", "batch", "count", "count_distinct", "count_persons", "max", "mean", "median", "min"), "queries"
+    ),
     **dict.fromkeys(("quantile", "std", "sum", "variance"), "queries"),
 }
 

@@ -188,6 +188,7 @@ def test_a_release_holds_what_is_public_or_protected_and_nothing_else(name):
             "table_answers",
             "covariance_answers",
             "histogram_answers",
+            "group_quantiles",
             "marginal_answers",
             "batch_answers",
         ):  # their bars follow from the release

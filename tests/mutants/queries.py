@@ -232,3 +232,59 @@ plant(
     "if self.queries.unit",
     "tests/queries/test_histograms.py",
 )
+
+_GROUPS = "tests/queries/test_group_quantiles.py"
+plant(
+    "quantiles by group: the price forgets rows of a person",
+    "queries:GroupQuantiles.__post_init__",
+    "if self.queries.max_rows < self.plan.reach.most_rows or self.queries.unit",
+    "if self.queries.unit",
+    _GROUPS,
+)
+plant(
+    "quantiles by group: a replacement is priced inside of one group",
+    "queries:GroupQuantiles._price_of",
+    'return one if self.about.relation == "add_remove" else to_replace(one)',
+    "return one",
+    _GROUPS,
+)
+plant(
+    "quantiles by group: intervals hold one by one",
+    "queries:joint_radii",
+    "tail = (1.0 - _CONFIDENCE) / len(shares)",
+    "tail = 0.9",
+    _GROUPS,
+)
+
+_VALUES = "tests/queries/test_distinct.py"
+plant(
+    "values: all of one group move by a root",
+    "queries:Family.sensitivity",
+    "reach = Reach(rows=reach.most_rows)",
+    "reach = Reach(keys=reach.most_rows, rows_per_key=1)",
+    "tests/queries/test_distinct.py",
+)
+plant(
+    "values: limits of groups are limits of values",
+    "queries:Family.plan_of",
+    "Derive(in_values(plan.rows, len(plan.keys)), _VALUE, Ref(self.column))",
+    "Derive(plan.rows, _VALUE, Ref(self.column))",
+    _VALUES,
+    "tests/queries/test_sensitivity.py",
+)
+
+_BOUNDS = "tests/queries/test_found_bounds.py"
+plant(
+    "bounds: rows of a person are priced as one",
+    "queries:BoundsFinder.__post_init__",
+    "self.part.sensitivity.value < moved_by(self.plan.reach, self.about, norm).value",
+    "False",
+    _BOUNDS,
+)
+plant(
+    "bounds: one noise is looked at, and not all",
+    "queries:BoundsFinder.beyond",
+    "1.0 - self.failing / self.plan.bins",
+    "1.0 - self.failing",
+    _BOUNDS,
+)

@@ -9,6 +9,7 @@ from privet._numerics import Array
 from privet.tables import expressions as tree
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, Term, Ticks, arranged, join_ticks
 from privet.tables.columns import Category, Column, Float
+from privet.tables.computed import Clip, Times
 from privet.tables.dialect import SETTLE
 from privet.tables.frames import frame_names, raw_columns
 from privet.tables.keys import plain_key
@@ -60,7 +61,7 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts) -> Aggregate
     groups = [_plain(frame.columns[name], columns[name]) for name in plan.names]
     keyed = list(zip(*groups, strict=True)) if groups else [()] * frame.size
     if plan.keys is not None:
-        places = np.array([i for i, key in enumerate(keyed) if key in plan.places], dtype=np.int64)
+        places = np.array([i for i, key in enumerate(keyed) if _counts(plan, key)], dtype=np.int64)
         frame, keyed = frame.taken(places), [keyed[i] for i in places]
     terms = [_term(term, frame, columns) for term in plan.terms]
     signed = [_ticks(each.ticks, frame.columns, columns) for each in plan.signed]
@@ -84,11 +85,23 @@ def _summed(
         total = totals.setdefault(pair[1], [0] * len(numbers))
         totals[pair[1]] = [a + b for a, b in zip(total, numbers, strict=True)]
     width = 2 + len(plan.cells) + len(plan.signed)
-    columns = [list(each) for each in zip(*totals, strict=True)] if totals else [[] for _ in plan.names]
-    if not plan.names:
+    if plan.distinct:
+        values: dict[Any, list[int]] = {}
+        for key in totals:
+            values[key[:-1]] = [each + 1 for each in values.get(key[:-1], [0, 0])]
+        totals = values
+    columns = [list(each) for each in zip(*totals, strict=True)] if totals else [[] for _ in plan.found_names]
+    if not plan.found_names:
         columns = []
     made = [np.array([total[i] for total in totals.values()], dtype=np.int64) for i in range(width)]
     return arranged(plan, columns, made)
+
+
+def _counts(plan: Bounded, key: tuple[Any, ...]) -> bool:
+    """Whether a row with this key counts at all."""
+    if plan.distinct:
+        return key[-1] is not None and key[:-1] in plan.places
+    return plan.cell_of(key) is not None
 
 
 def _cells(plan: Bounded, rows: list[int], terms: list[Array], kept: int) -> list[int]:
@@ -282,6 +295,16 @@ def _value(what: tree.Expression, held: Mapping[str, Values], columns: Mapping[s
         floats = isinstance(what.column(columns), Float)
         a, b = (each.values.astype(np.float64 if floats else np.int64) for each in (one, two))
         return Values(a + b if what.sign > 0 else a - b, one.missing | two.missing)
+    if isinstance(what, Times):
+        one, two = (_value(each, held, columns) for each in (what.left, what.right))
+        if not isinstance(what.column(columns), Float):
+            return Values(one.values.astype(np.int64) * two.values.astype(np.int64), one.missing | two.missing)
+        a, b = (each.values.astype(np.float64) + 2.0**-400 - 2.0**-400 for each in (one, two))
+        return Values(a * b, one.missing | two.missing)
+    if isinstance(what, Clip):
+        inner = _value(what.of, held, columns)
+        dtype = np.float64 if isinstance(what.column(columns), Float) else np.int64
+        return Values(np.clip(inner.values.astype(dtype), dtype(what.lower), dtype(what.upper)), inner.missing)
     if isinstance(what, tree.Holds):
         holds, known = _condition(what.condition, held, columns)
         return Values((holds & known).astype(np.int64), np.zeros(np.shape(holds), dtype=bool))
@@ -316,7 +339,14 @@ def _value(what: tree.Expression, held: Mapping[str, Values], columns: Mapping[s
     days = inner.values.astype("datetime64[D]")
     if what.part == "year":
         return Values(days.astype("datetime64[Y]").astype(np.int64) + 1970, inner.missing)
-    return Values(days.astype("datetime64[M]").astype(np.int64) % 12 + 1, inner.missing)
+    month = days.astype("datetime64[M]")
+    if what.part == "day":
+        return Values((days - month).astype(np.int64) + 1, inner.missing)
+    if what.part == "week":  # that of its Thursday
+        thursday = (inner.values - (inner.values + 3) % 7 + 3).astype("datetime64[D]")
+        return Values((thursday - thursday.astype("datetime64[Y]")).astype(np.int64) // 7 + 1, inner.missing)
+    number = month.astype(np.int64) % 12
+    return Values(number // 3 + 1 if what.part == "quarter" else number + 1, inner.missing)
 
 
 def _place(column: Column, inner: Values) -> Values:

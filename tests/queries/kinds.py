@@ -73,6 +73,7 @@ KINDS: dict[str, Kind] = {
     "count": Kind(lambda t: t.agg(n=pv.count())),
     "count where": Kind(lambda t, c: t.agg(n=pv.count(t[c] >= 65)), "age", "city"),
     "count_persons": Kind(lambda t: t.agg(n=pv.count_persons())),
+    "count_distinct": Kind(_of(pv.count_distinct), "city", "cost"),
     "sum": Kind(_of(pv.sum), "cost", "ward"),
     "mean": Kind(_of(pv.mean), "cost", "city"),
     "variance": Kind(_of(pv.variance), "age", "day"),
@@ -87,6 +88,13 @@ KINDS: dict[str, Kind] = {
     "groups with discovered keys": Kind(lambda t, c: t.group_by(c, discover=True).agg(n=pv.count()), "city", "cost"),
     "discovered keys and a sum": Kind(lambda t, c: t.group_by("city", discover=True).agg(s=pv.sum(c)), "cost", "day"),
     "quantiles of groups": Kind(lambda t, c: t.group_by("ward").agg(m=pv.median(c)), "age", "city"),
+    "several quantiles of groups": Kind(
+        lambda t, c: t.group_by("ward").quantiles(c, [0.25, 0.5], bins=8), "cost", "city"
+    ),
+    "bounds": Kind(lambda t, c: t.find_bounds(c), "cost", "ward"),
+    "products": Kind(lambda t, c: t.agg(s=pv.sum(t[c] * t["age"])), "cost", "ward"),
+    "clipped": Kind(lambda t, c: t.derive(x=t[c].clip(0, 9)).agg(s=pv.sum("x")), "cost", "city"),
+    "weeks": Kind(lambda t, c: t.derive(w=t[c].week).group_by("w").agg(n=pv.count()), "day", "age"),
     "counts": Kind(lambda t, c: t.counts(old=t[c] >= 65, all=t[c] >= 0), "age", "ward"),
     "ranges": Kind(lambda t, c: t.ranges(c, bins=8), "age", "ward"),
     "quantiles": Kind(lambda t, c: t.quantiles(c, [0.5], bins=8), "age", "city"),

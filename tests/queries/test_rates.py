@@ -59,6 +59,8 @@ SQL = [
     "AVG(cost) FILTER (WHERE ward LIKE 'B%' AND age < 50)",
     "SUM(2 * days + cost / 4 - 1)",
     "AVG(-(days - age))",
+    "SUM(cost * days)",
+    "AVG(days * age - 2 * days)",
     "SUM(days) FILTER (WHERE cost > 10)",
     "VAR_POP(days) FILTER (WHERE age IS NOT NULL)",
     "AVG(age) /* a comment */",

@@ -10,6 +10,7 @@ from privet.queries.aggregate import (
 )
 from privet.queries.aggregates import (
     count as count,
+    count_distinct as count_distinct,
     count_persons as count_persons,
     max as max,
     mean as mean,
@@ -26,12 +27,16 @@ from privet.queries.batches import Batch as Batch, batch as batch
 from privet.queries.covariance_answers import Covariance as Covariance, CovarianceAnswers as CovarianceAnswers
 from privet.queries.covariances import CovarianceQuestion as CovarianceQuestion
 from privet.queries.discovered_keys import DiscoveredKeys as DiscoveredKeys
+from privet.queries.found_bounds import BoundsFinder as BoundsFinder, FoundBounds as FoundBounds
+from privet.queries.group_quantiles import GroupQuantiles as GroupQuantiles
 from privet.queries.histogram_answers import (
     Distribution as Distribution,
     HistogramAnswers as HistogramAnswers,
     TopValues as TopValues,
 )
 from privet.queries.histograms import (
+    BoundsQuestion as BoundsQuestion,
+    GroupQuantileQuestion as GroupQuantileQuestion,
     HistogramQuestion as HistogramQuestion,
     MarginalQuestion as MarginalQuestion,
     TopQuestion as TopQuestion,

@@ -32,6 +32,7 @@ class Aggregate(ABC):
 
     of_dates: ClassVar[bool] = False  # whether a column of dates has it
     by_rows: ClassVar[bool] = False  # whether its error depends on how many rows a group has
+    of_keys: ClassVar[bool] = False  # whether it has a plan of its own, which needs public keys
     by_selection: ClassVar[bool] = False  # whether the noisy count by which a key was discovered is its answer
 
     def wants(self) -> Want | None:

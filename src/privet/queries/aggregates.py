@@ -26,7 +26,7 @@ from privet.queries.aggregate import (
 )
 from privet.queries.family import Family, Noisy, Want
 from privet.queries.reading import Read, count_of, counted, deviation_of, mean_of, span_of, sum_of, sum_radius
-from privet.tables import Bool, Column, Condition, Derive, Holds, Node
+from privet.tables import Bool, Column, Condition, Derive, Float, Holds, Node, Ref
 
 
 @final
@@ -69,6 +69,33 @@ class CountPersons(Aggregate):
     @classmethod
     def examples(cls) -> Iterable[AggregateExample]:
         yield AggregateExample("count of persons", cls(), len)  # of rows about nobody else
+
+
+@final
+@register
+@dataclass(frozen=True)
+class CountDistinct(Aggregate):
+    """The number of different values of a column; what is missing is none of them."""
+
+    of_keys = True
+
+    column: str
+
+    def wants(self) -> Want:
+        return Want("distinct", self.column)
+
+    def read(self, noisy: Noisy, columns: dict[str, Column], confidence: float) -> Read:
+        return count_of(noisy, confidence)
+
+    def check(self, columns: dict[str, Column]) -> None:
+        if isinstance(Ref(self.column).column(columns), Float):
+            raise InvalidParameter(
+                f"column {self.column!r} holds fractions, whose values are not counted: cut it first"
+            )
+
+    @classmethod
+    def examples(cls) -> Iterable[AggregateExample]:
+        yield AggregateExample("count of values", cls("x"), lambda rows: len({*rows} - {None}))
 
 
 @final
@@ -211,6 +238,19 @@ def count_persons() -> CountPersons:
     return CountPersons()
 
 
+@spelt(alike=("nunique", "n_unique", "approx_count_distinct", "countDistinct"))
+@door
+def count_distinct(column: object, *, where: object = None) -> Aggregate | AggregateOf:
+    """The number of different values that a column has in every group. Persons are counted by `count_persons`.
+
+    Of a person as many values count as rows would: a tight `max_rows`, or `max_rows_per_group`, means little noise.
+
+    >>> count_distinct("city")
+    CountDistinct(column='city')
+    """
+    return asked_of(column, CountDistinct, where)
+
+
 @spelt(sql=("SUM",))
 @door
 def sum(column: object, *, where: object = None) -> Aggregate | AggregateOf:
@@ -265,13 +305,16 @@ def quantile(column: object, q: object, *, where: object = None) -> Aggregate | 
     """One quantile of a column in every group. For several of one column, `table.quantiles` costs less.
 
     It has no interval: how far off it is depends on how dense the values lie there, of which nothing is released.
-    `table.quantiles` has intervals.
+    `table.quantiles` has intervals, and so has `table.group_by(...).quantiles`.
 
     >>> quantile("cost", 0.9).q
     Fraction(9, 10)
     """
     if isinstance(q, list | tuple):
-        raise InvalidParameter(f"one quantile at a time here; for several ask table.quantiles({column!r}, [...])")
+        raise InvalidParameter(
+            f"one quantile at a time here; for several ask table.quantiles({column!r}, [...]), and of groups "
+            f"table.group_by(...).quantiles({column!r}, [...])"
+        )
     return _quantile(column, q, where)
 
 

@@ -10,6 +10,7 @@ from privet.tables import (
     Bool,
     Bounded,
     Category,
+    Clip,
     Date,
     Derive,
     Float,
@@ -20,6 +21,7 @@ from privet.tables import (
     PersonJoin,
     PublicJoin,
     Source,
+    Times,
     Union,
     Where,
     expressions as tree,
@@ -139,6 +141,10 @@ def told(what: tree.Condition | tree.Expression) -> str:
         return f"{what.factor!r} {told(what.of)} + {what.shift!r}"
     if isinstance(what, tree.Plus):
         return f"{told(what.left)} {'+' if what.sign > 0 else '-'} {told(what.right)}"
+    if isinstance(what, Times):
+        return f"({told(what.left)}) * ({told(what.right)})"
+    if isinstance(what, Clip):
+        return f"{told(what.of)} within {what.lower!r} and {what.upper!r}"
     if isinstance(what, tree.Bin):
         return f"bin of {told(what.of)} ({what.count} of width {what.width!r} from {what.start!r})"
     if isinstance(what, tree.Cut):

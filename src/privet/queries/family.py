@@ -9,9 +9,11 @@ import numpy as np
 from privet._numerics import Array
 from privet.mechanisms import Sensitivity
 from privet.privacy import Unit
-from privet.tables import Aggregates, Reach
+from privet.tables import Aggregates, Bounded, Derive, Reach, Ref, in_values
 from privet.tables.reach import root
 from privet.workloads.families.noise_law import Kind
+
+_VALUE = "(value)"
 
 
 @final
@@ -19,10 +21,10 @@ from privet.workloads.families.noise_law import Kind
 class Family:
     """Sums that are released together as one vector for each group, in whole numbers.
 
-    `kind` says which: "rows", "persons", "signed" (a sum of both signs) or "moments": non-negative sums that add up to
-    `top` for every row, so that l1 counts a row once, not once for each sum.
+    `kind` says which: "rows", "persons", "signed" (a sum of both signs), "distinct" (values of a column) or "moments":
+    non-negative sums that add up to `top` for every row, so that l1 counts a row once, not once for each sum.
 
-    **Sensitivity:** by the reach of the plan; a row moves moments by at most `top` in l1 and in l2.
+    **Sensitivity:** by the reach of the plan; a row moves moments by at most `top` in l1 and in l2, and brings one value.
     **Proof:** docs/proofs/queries/table_answers.md.
     """
 
@@ -44,7 +46,7 @@ class Family:
 
     def exact(self, found: Aggregates) -> Array:
         """The exact vector, a row for each number: not releasable."""
-        if self.kind == "rows":
+        if self.kind in ("rows", "distinct"):
             return found.rows[None, :]
         if self.kind == "persons":
             return found.persons[None, :]
@@ -55,8 +57,19 @@ class Family:
             return cells
         return np.concatenate([cells, (self.top * found.rows - cells.sum(axis=0))[None, :]])
 
+    def plan_of(self, plan: Bounded) -> Bounded:
+        """The plan that its sums are found by: that of the query, or of values one that keeps each of a person's once."""
+        if self.kind != "distinct":
+            return plan
+        assert plan.keys is not None
+        assert self.column is not None
+        rows = Derive(in_values(plan.rows, len(plan.keys)), _VALUE, Ref(self.column))
+        return Bounded(rows, (*plan.names, _VALUE), plan.keys, distinct=True)
+
     def sensitivity(self, reach: Reach, unit: Unit, norm: str) -> Sensitivity:
         """The distance by which one unit of privacy moves the vector."""
+        if self.kind == "distinct":  # all of a unit's values may be of one group, whatever limits groups have
+            reach = Reach(rows=reach.most_rows)
         if self.kind == "persons" and not reach.repeated:
             moved = Fraction(reach.persons(unit)) if norm == "l1" else root(reach.persons(unit))
         elif self.kind == "signed":
@@ -93,6 +106,6 @@ class Noisy(NamedTuple):
 class Want(NamedTuple):
     """A measurement that an aggregate needs: a kind of family, of which column, and up to which power of it."""
 
-    kind: Literal["rows", "persons", "signed", "moments"]
+    kind: Literal["rows", "persons", "signed", "moments", "distinct"]
     column: str | None = None
     degree: int = 0

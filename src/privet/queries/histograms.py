@@ -5,23 +5,27 @@ from itertools import combinations
 from math import prod
 from typing import Any, Unpack, final
 
-from privet._validate import count, fraction
+from privet._validate import count, fraction, open_fraction
 from privet.errors import InvalidParameter
-from privet.mechanisms import Sensitivity, TopK
-from privet.privacy import Promise
+from privet.mechanisms import DiscreteLaplace, Gaussian, Sensitivity, TopK
+from privet.privacy import Guarantee, Promise, Unit
 from privet.queries.atoms import possible_patterns
+from privet.queries.found_bounds import BoundsFinder, grid_of, moved_by
+from privet.queries.group_quantiles import GroupQuantiles
 from privet.queries.histogram_answers import HistogramAnswers, TopValues
 from privet.queries.marginal_answers import MarginalAnswers
-from privet.queries.quantile_part import bin_count, binned
+from privet.queries.quantile_part import bin_count, binned, with_bins
 from privet.queries.question import TableQuestion
 from privet.tables import (
     Bounded,
     Coded,
     Coding,
+    Column,
     Condition,
     Data,
     Derive,
     Float,
+    Int,
     KeySet,
     Node,
     Pattern,
@@ -31,11 +35,24 @@ from privet.tables import (
 )
 from privet.tables.columns import known_column
 from privet.tables.keys import all_keys
-from privet.workloads import AllRanges, Marginals, NoiseNorm, Plan, Prefix, ResidualTables, Rows, Workload
+from privet.workloads import (
+    AllRanges,
+    Cells,
+    Hierarchical,
+    Marginals,
+    NoiseNorm,
+    Plan,
+    Prefix,
+    ResidualTables,
+    Rows,
+    Wavelet,
+    Workload,
+)
 from privet.workloads.plan import candidates, make_plan
 
 _PATTERN = "(pattern)"
 _BINS = 4096
+_GROUP_BINS = 1024
 _SEARCHED = 256
 _LISTED = 2**24  # cells up to which tables of counts may be measured by the cells of all columns
 _MOST = 2**22  # cells of all tables of counts that are asked for: an answer names the columns of each
@@ -130,6 +147,93 @@ class TopQuestion(TableQuestion):
         return self.for_budget(**promise)
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class GroupQuantileQuestion(TableQuestion):
+    """Several quantiles of a column in every group, as a question for a ledger."""
+
+    plan: Bounded
+    shares: tuple[float, ...]
+    data: Data = field(repr=False)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def bounded(self) -> Bounded:
+        return self.plan
+
+    def told(self, **promise: Unpack[Promise]) -> str:
+        """The strategy of least error, in a line."""
+        plan = self.preview(**promise)
+        return f"quantiles by group: RMSE {plan.best.rmse:.4g} ({plan.mechanism.strategy.describe()})"
+
+    def for_budget(self, **promise: Unpack[Promise]) -> GroupQuantiles:
+        """The mechanism of least error within the promise; no data are looked at."""
+        queries = self.preview(**promise).mechanism
+        return GroupQuantiles(
+            plan=self.plan, queries=queries, shares=self.shares, about=self.unit, at=queries.at, **self.facts
+        )
+
+    def preview(self, **promise: Unpack[Promise]) -> Plan:
+        """The plan of the histogram of one group: strategies with their errors; no data are looked at."""
+        added = Unit(person=self.unit.person)
+        target = Guarantee(**promise)
+        if self.unit.relation == "replace":  # two of them: one that goes, and one that comes
+            target = target.for_each_of(2)
+        facts = {"unit": added, "max_rows": self.plan.reach.most_rows}
+        # what is measured and solved for every group anew: only what takes time in proportion to the bins
+        tried = [Cells(), Hierarchical(), Wavelet()]
+        return make_plan(Prefix(self.plan.bins), tried, facts, target.keywords())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BoundsQuestion(TableQuestion):
+    """The bounds of a column, as a question for a ledger."""
+
+    rows: Node
+    column: str
+    data: Data = field(repr=False)
+    failing: float = 0.01
+
+    def bounded(self) -> Bounded:
+        return grid_of(self.rows, self.column)[0]
+
+    def told(self, **promise: Unpack[Promise]) -> str:
+        """The least bin that is seen, in a line."""
+        made = self.preview(**promise)
+        seen = f"bins of {2 * made.beyond - 1:,} rows are seen"
+        return f"bounds of {self.column}: {seen} (chance of failing {self.failing:g})"
+
+    def for_budget(self, **promise: Unpack[Promise]) -> BoundsFinder:
+        """The mechanism within the promise; no data are looked at."""
+        plan, edges, declared = grid_of(self.rows, self.column)
+        if promise.get("epsilon") is not None:  # Laplace noise has no use for a delta, which would be charged
+            given: Promise = {"epsilon": promise["epsilon"]}
+            part: Any = DiscreteLaplace.for_budget(sensitivity=moved_by(plan.reach, self.unit, "l1"), **given)
+        else:
+            part = Gaussian.for_budget(sensitivity=moved_by(plan.reach, self.unit, "l2"), **promise)
+        return BoundsFinder(
+            plan=plan,
+            column=self.column,
+            edges=edges,
+            declared=declared,
+            part=part,
+            failing=self.failing,
+            about=self.unit,
+        )
+
+    def preview(self, **promise: Unpack[Promise]) -> BoundsFinder:
+        """The query that would be paid for: its price is `loss`, and no bin without rows reaches `beyond`."""
+        return self.for_budget(**promise)
+
+
+def bounds_question(rows: Node, data: Data, column: str, failing: float) -> BoundsQuestion:
+    """The bounds of a column of numbers."""
+    kind = known_column(rows.columns, column)
+    if not isinstance(kind, Int | Float):
+        raise InvalidParameter(f"bounds are found of columns of numbers, and {column!r} holds {kind.describe()}")
+    return BoundsQuestion(rows, column, data, open_fraction("failing", failing))
+
+
 def filtered_counts(rows: Node, data: Data, conditions: dict[str, Condition]) -> HistogramQuestion:
     """Counts with conditions, from the cells of their common partition."""
     if not conditions:
@@ -146,10 +250,15 @@ def filtered_counts(rows: Node, data: Data, conditions: dict[str, Condition]) ->
     return HistogramQuestion(plan, Rows(patterns.T.astype(float)), data, {"labels": tuple(conditions)})
 
 
-def _over_bins(rows: Node, column: str, bins: int | None) -> tuple[Bounded, int, dict[str, Any]]:
+def _with_quantiles(rows: Node, column: str) -> Column:
     kind = known_column(rows.columns, column)
     if not (kind.numeric or kind.kind == "date"):
         raise InvalidParameter(f"ranges and quantiles are asked of columns of numbers or days; {column!r:.60} is none")
+    return kind
+
+
+def _over_bins(rows: Node, column: str, bins: int | None) -> tuple[Bounded, int, dict[str, Any]]:
+    kind = _with_quantiles(rows, column)
     derived, cells, start, width = binned(in_one_group(rows), column, _BINS if bins is None else bin_count(bins))
     name = next(reversed(derived.columns))
     plan = Bounded(derived, (name,), KeySet((name,), tuple((i,) for i in range(cells))))
@@ -170,6 +279,22 @@ def quantile_question(
     plan, cells, facts = _over_bins(rows, column, bins)
     wanted = tuple(fraction("q", each) for each in shares)
     return HistogramQuestion(plan, Prefix(cells), data, facts | ({"shares": wanted} if wanted else {}))
+
+
+def group_quantile_question(
+    rows: Node, names: tuple[str, ...], keys: KeySet, column: str, shares: tuple[Any, ...], bins: int | None, data: Data
+) -> GroupQuantileQuestion:
+    """Several quantiles of a column in every group."""
+    kind = _with_quantiles(rows, column)
+    if "q" in names or "value" in names:
+        raise InvalidParameter("the answer has columns q and value: give the key of that name another one with derive")
+    wanted = tuple(open_fraction("q", each) for each in shares)
+    if not wanted or len(set(wanted)) != len(wanted):
+        raise InvalidParameter("name the quantiles, each once, such as [0.25, 0.5, 0.75]")
+    plan, _, start, width = with_bins(rows, names, keys, column, _GROUP_BINS if bins is None else bin_count(bins))
+    facts: dict[str, Any] = {"start": start, "width": width, "stop": float(kind.span[1])}
+    facts |= {"whole": not isinstance(kind, Float), "days": kind.kind == "date"}
+    return GroupQuantileQuestion(plan, wanted, data, facts)
 
 
 def top_question(rows: Node, data: Data, column: str, k: int) -> TopQuestion:

@@ -41,6 +41,8 @@ def compiled(rows: Node, names: tuple[str, ...], keys: KeySet | None, asked: tup
     for kind, column, _ in wants:
         if kind == "persons" and not any(family.kind == "persons" for family in families):
             families.append(Family("persons"))
+        if kind == "distinct" and Family("distinct", column=column) not in families:
+            families.append(Family("distinct", column=column))
         if kind == "signed" and column is not None and column not in degrees:
             families += _signed(column, columns[column], families, signed)
     return Compiled(Bounded(rows, names, keys, tuple(terms), tuple(cells), tuple(signed)), tuple(families))

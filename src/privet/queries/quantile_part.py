@@ -101,12 +101,13 @@ def binned(rows: Node, column: str, most: int = MOST_BINS) -> tuple[Node, int, f
     return Derive(rows, _BIN, Bin(Ref(column), int(low), step, bins)), bins, float(low), float(step)
 
 
-def with_bins(rows: Node, names: tuple[str, ...], keys: KeySet, column: str) -> tuple[Bounded, int, float, float]:
+def with_bins(
+    rows: Node, names: tuple[str, ...], keys: KeySet, column: str, most: int = MOST_BINS
+) -> tuple[Bounded, int, float, float]:
     """The plan that counts the rows of every bin in every group. Bins are no groups: a person keeps as many rows as the
     limits allow in all groups together, whatever bins they lie in."""
-    derived, bins, start, width = binned(in_groups(rows, len(keys)), column)
-    crossed = keys.cross(KeySet((_BIN,), tuple((i,) for i in range(bins))))
-    return Bounded(derived, (*names, _BIN), crossed), bins, start, width
+    derived, bins, start, width = binned(in_groups(rows, len(keys)), column, most)
+    return Bounded(derived, (*names, _BIN), keys, bins=bins), bins, start, width
 
 
 def is_date(rows: Node, column: str) -> bool:

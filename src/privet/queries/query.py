@@ -72,8 +72,8 @@ class Query(TableQuestion, Shown):
                 raise InvalidParameter(
                     f"{min(taken)!r} is the name of an end of the interval of {name!r}: name one of them differently"
                 )
-        if self.keys is None and any(request.wants() is None for _, request in self.outputs):
-            raise InvalidParameter("quantiles need public keys: give keys=")
+        if self.keys is None and any(request.wants() is None or request.of_keys for _, request in self.outputs):
+            raise InvalidParameter("quantiles and counts of values need public keys: give keys=")
 
     def bounded(self) -> Bounded:
         return self._compiled.plan

@@ -5,7 +5,7 @@ from typing import Any, final
 from privet._validate import items
 from privet.errors import InvalidParameter
 from privet.queries.other_names import no_such_name
-from privet.tables import expressions as tree
+from privet.tables import Clip, Times, expressions as tree
 from privet.tables.columns import plain_value
 
 
@@ -129,9 +129,7 @@ class ColumnOf:
 
     def __mul__(self, other: object) -> "ColumnOf":
         if isinstance(other, ColumnOf):
-            raise InvalidParameter(
-                "columns are multiplied by constants only: compute the product before the table is opened"
-            )
+            return ColumnOf(Times(self.expression, other.expression))
         return ColumnOf(tree.Linear(self.expression, plain_number(other), 0))
 
     __rmul__ = __mul__
@@ -148,7 +146,7 @@ class ColumnOf:
 
     def _not_computed(self, *_: object) -> "ColumnOf":
         raise InvalidParameter(
-            "columns are added up, and multiplied or divided by constants: compute the rest before the table is opened"
+            "columns are added up and multiplied, and divided by constants: compute the rest before the table is opened"
         )
 
     __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = _not_computed
@@ -164,6 +162,11 @@ class ColumnOf:
         to below 30, and 3 from 65 on."""
         return ColumnOf(tree.Cut(self.expression, tuple(map(plain_number, items("edges", edges)))))
 
+    def clip(self, lower: object, upper: object) -> "ColumnOf":
+        """The value moved into other bounds, which are then those of the column: the tighter they are, the less noise. They
+        are public: known without the data, or found privately by `table.find_bounds`."""
+        return ColumnOf(Clip(self.expression, plain_number(lower), plain_number(upper)))
+
     @property
     def year(self) -> "ColumnOf":
         """The year of a day."""
@@ -173,6 +176,22 @@ class ColumnOf:
     def month(self) -> "ColumnOf":
         """The month of a day, 1 to 12."""
         return ColumnOf(tree.Part(self.expression, "month"))
+
+    @property
+    def quarter(self) -> "ColumnOf":
+        """The quarter of a day, 1 to 4."""
+        return ColumnOf(tree.Part(self.expression, "quarter"))
+
+    @property
+    def week(self) -> "ColumnOf":
+        """The week of a day by ISO 8601, 1 to 53: weeks begin on Mondays, and the first one has the year's first
+        Thursday."""
+        return ColumnOf(tree.Part(self.expression, "week"))
+
+    @property
+    def day(self) -> "ColumnOf":
+        """The day of the month, 1 to 31."""
+        return ColumnOf(tree.Part(self.expression, "day"))
 
     @property
     def weekday(self) -> "ColumnOf":

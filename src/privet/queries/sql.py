@@ -249,13 +249,13 @@ class _Reader(RowReader):
         self.words.expect(")")
         return made
 
-    def counted(self, item: Item, where: Condition | None) -> tuple[Aggregate, str]:
+    def counted(self, item: Item, where: Condition | None) -> tuple[Aggregate | AggregateOf, str]:
         called = None if item.name is None else item.name.text
         distinct = self.words.took("DISTINCT") is not None
         if self.words.took("*"):
             self.words.expect(")")
             if distinct:
-                self.words.refuse(item.at, "ask COUNT(*), or COUNT(DISTINCT person)")
+                self.words.refuse(item.at, "ask COUNT(*), or COUNT(DISTINCT column)")
             return ask.count(where), called or "count"
         if not distinct:
             of = self.sum()
@@ -265,15 +265,20 @@ class _Reader(RowReader):
             there = Negated(IsMissing(of.expression))
             plain = f"count_{of.name}" if isinstance(of.expression, Ref) else "count"
             return ask.count(there if where is None else Both(there, where)), called or plain
-        about, unit = self.words.dotted("a column"), self.table.rows.unit
+        unit, place = self.table.rows.unit, self.words.place
+        if isinstance(unit, Person) and self.words.next.kind in ("name", "quoted"):
+            about = self.words.dotted("a column")
+            if self.within(about, [unit.column]) is not None and self.words.took(")"):
+                if where is not None:
+                    self.words.refuse(item.at, "persons are counted with WHERE, not with FILTER: ask for them alone")
+                return ask.count_persons(), called or f"count_{unit.column}"
+        self.words.place = place
+        at, of = self.words.next.at, self.sum()
         self.words.expect(")")
-        if not isinstance(unit, Person):
-            self.words.refuse(item.at, "only persons are counted once, and in this table every row is somebody else")
-        if self.within(about, [unit.column]) is None:
-            self.words.refuse(about[-1].at, f"only persons are counted once: COUNT(DISTINCT {unit.column})")
-        if where is not None:
-            self.words.refuse(item.at, "persons are counted with WHERE, not with FILTER: ask for them alone")
-        return ask.count_persons(), called or f"count_{unit.column}"
+        if not isinstance(of, ColumnOf):
+            self.words.refuse(at, "COUNT(DISTINCT ...) is about the values of one column")
+        plain = f"count_{of.name}" if isinstance(of.expression, Ref) else "count"
+        return ask.count_distinct(of, where=where), called or plain
 
 
 def _takes_a_number(make: Callable[..., Aggregate]) -> bool:

@@ -18,7 +18,7 @@ REMEDIES = {
     "HAVING": "groups cannot be chosen by exact values: choose among the answers, which costs nothing",
     "ORDER": "the answer is sorted by its public keys: sort it afterwards, which costs nothing",
     "LIMIT": "which rows come first is private: take the first answers afterwards, or ask table.top_k",
-    "DISTINCT": "only persons are counted once: COUNT(DISTINCT person)",
+    "DISTINCT": "it stands in COUNT(DISTINCT column)",
     "UNION": "put tables together with table.union(other)",
     "LEFT": "only JOIN ... USING: rows without a public row are left out",
     "CASE": "it stands inside an aggregate; for keys derive a column first: table.derive(...)",

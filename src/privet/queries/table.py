@@ -15,11 +15,16 @@ from privet.queries.aggregate import Aggregate, AggregateOf
 from privet.queries.aggregates import Count, with_columns
 from privet.queries.bins import bins_of, edges_of, from_multiples
 from privet.queries.covariances import CovarianceQuestion
+from privet.queries.found_bounds import FoundBounds
 from privet.queries.histograms import (
+    BoundsQuestion,
+    GroupQuantileQuestion,
     HistogramQuestion,
     MarginalQuestion,
     TopQuestion,
+    bounds_question,
     filtered_counts,
+    group_quantile_question,
     marginal_question,
     quantile_question,
     range_question,
@@ -31,6 +36,7 @@ from privet.queries.selection import ColumnOf, Selection, condition_of
 from privet.queries.sql import query_of
 from privet.tables import (
     Category,
+    Clip,
     Column,
     CsvFile,
     Data,
@@ -332,6 +338,35 @@ class Table(Described):
         made = Table._of(Derive(self.rows, name, expression), self.data)
         return made.group_by(name, keys=range(1, len(expression.edges)))
 
+    @door
+    def find_bounds(self, column: str, *, failing: float = 0.01, epsilon: object = None) -> BoundsQuestion:
+        """The bounds of a column of numbers, found in the data and paid for: the first and the last power of two between
+        which rows are seen. Declare the column with bounds as wide as can be, such as `pv.Float(-1e9, 1e9)`.
+
+        >>> import privet as pv
+        >>> costs = [float(each) for each in range(100, 900)]
+        >>> visits = pv.Table({"cost": costs}, columns={"cost": pv.Float(-1e9, 1e9)})
+        >>> ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=100.0))
+        >>> found = ledger.release(visits.find_bounds("cost"), epsilon=50.0).value
+        >>> visits.with_bounds(found).columns["cost"].span
+        (64.0, 1024.0)
+        """
+        if epsilon is not None:
+            raise InvalidParameter(
+                f"a ledger pays for bounds: ledger.release(table.find_bounds({column!r:.60}), epsilon=...)"
+            )
+        return bounds_question(self.rows, self.data, column, failing)
+
+    def with_bounds(self, found: FoundBounds) -> "Table":
+        """The column moved into bounds that were found: its noise follows from them."""
+        if not isinstance(found, FoundBounds):
+            raise InvalidParameter(
+                "give what ledger.release(table.find_bounds(...)).value found; of bounds that you know write "
+                'table.derive(cost=table["cost"].clip(0, 500))'
+            )
+        made = Clip(Ref(found.column), found.lower, found.upper)
+        return Table._of(Derive(self.rows, found.column, made), self.data)
+
     def ranges(self, column: str, *, bins: int | None = None) -> HistogramQuestion:
         """All range counts of a column at once: `.value.answer(first, last)`."""
         return range_question(self.rows, self.data, column, bins)
@@ -392,6 +427,20 @@ class Groups:
             made[name] = each() if callable(each) and getattr(each, "__module__", "") == Aggregate.__module__ else each
         rows, outputs = with_columns(self.table.rows, made)
         return Query(rows, self.names, self.keys, tuple(outputs.items()), self.table.data)
+
+    def quantiles(self, column: str, shares: object, *, bins: int | None = None) -> GroupQuantileQuestion:
+        """Several quantiles of a column in every group, all from one release: a row for each group and share, with
+        intervals that hold together for the quantiles of a group. The more bins, the finer and the noisier: 1,024 unless
+        you say so, or one for each value where these are fewer."""
+        if self.keys is None:
+            raise InvalidParameter("quantiles need public keys: give keys=")
+        listed = tuple(items("shares", shares))
+        return group_quantile_question(self.table.rows, self.names, self.keys, column, listed, bins, self.table.data)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # libraries ask for these
+            raise AttributeError(name)
+        raise no_such_name(self, name)
 
 
 def _contents(column: Column) -> str:

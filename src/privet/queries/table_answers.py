@@ -143,7 +143,8 @@ class TableAnswers(TableAlgorithm, Algorithm[Data, Answer]):
         return Kept("queries.answer")
 
     def plans(self) -> tuple[Bounded, ...]:
-        return (self.plan, *(each.plan for each in self.quantiles))
+        apart = [plan for family in self.families if (plan := family.plan_of(self.plan)) is not self.plan]
+        return (self.plan, *apart, *(each.plan for each in self.quantiles))
 
     def weight(self) -> float:
         groups = 1 if self.plan.keys is None else len(self.plan.keys)
@@ -158,7 +159,10 @@ class TableAnswers(TableAlgorithm, Algorithm[Data, Answer]):
     def _run(self, prepared: Any, source: Source) -> Answer:
         found = self._exact_sums(prepared, self.plan, source)
         keys, selected, counts = self._keys(found, source)
-        noisy = [self._noisy(i, found, selected, source) for i in range(len(self.families))]
+        noisy = [
+            self._noisy(i, self._found(family, found, prepared, source), selected, source)
+            for i, family in enumerate(self.families)
+        ]
         made = _Answers(self, keys, noisy, counts)
         for each in self.quantiles:
             made.chosen[each.name] = self._chosen(each, prepared, source)
@@ -178,6 +182,13 @@ class TableAnswers(TableAlgorithm, Algorithm[Data, Answer]):
             np.array([places.get(k, -1) for k in passed["keys"]], dtype=np.int64),
             passed["counts"],
         )
+
+    def _found(self, family: Family, found: Aggregates, data: Data, source: Source) -> Aggregates:
+        """The exact sums of a family: those of the query, unless it has a plan of its own."""
+        plan = family.plan_of(self.plan)
+        if plan is self.plan:
+            return found
+        return self._exact_sums(data, plan, source, coin=f"salt of values of {family.column}")
 
     def _noisy(self, i: int, found: Aggregates, selected: Any, source: Source) -> Noisy:
         family, part = self.families[i], self.parts[i]

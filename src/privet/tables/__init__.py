@@ -22,6 +22,7 @@ from privet.tables.columns import (
     Text as Text,
 )
 from privet.tables.csv_file import CsvFile as CsvFile
+from privet.tables.computed import Clip as Clip, Times as Times
 from privet.tables.data import Data as Data
 from privet.tables.described import Described as Described
 from privet.tables.engines import (
@@ -55,6 +56,7 @@ from privet.tables.plan import (
     Where as Where,
     in_groups as in_groups,
     in_one_group as in_one_group,
+    in_values as in_values,
 )
 from privet.tables.reach import Reach as Reach
 from privet.tables.scan import Scan as Scan

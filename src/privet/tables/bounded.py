@@ -10,7 +10,7 @@ import numpy as np
 from privet._cache import kept_property
 from privet._numerics import Array
 from privet.errors import InvalidParameter
-from privet.tables.columns import Column, Float
+from privet.tables.columns import MOST_KEYS, Column, Float, Int
 from privet.tables.expressions import Expression, Ref
 from privet.tables.keys import KeySet
 from privet.tables.plan import MOST_ROWS, Node
@@ -107,7 +107,9 @@ class Signed:
 @final
 @dataclass(frozen=True)
 class Bounded:
-    """A plan whose rows are grouped and added up. `keys` is None where the groups are discovered in the data.
+    """A plan whose rows are grouped and added up. `keys` is None where the groups are discovered in the data. With `bins`
+    the last of the names is a column of whole numbers below it: every key is crossed with all of these, without a list.
+    With `distinct` the last of the names is no group either: the rows of a key are how many values it has there.
 
     **Sensitivity:** `reach`: one person adds at most so many rows to so many groups, and each row at most the tops of
     the cells.
@@ -124,14 +126,20 @@ class Bounded:
     terms: tuple[Term, ...] = ()
     cells: tuple[Cell, ...] = ()
     signed: tuple[Signed, ...] = ()
+    bins: int = 0
+    distinct: bool = False
 
     def __post_init__(self) -> None:
+        if self.bins:
+            self._check_bins()
+        if self.distinct and (not self.names or self.keys is None or self.bins or self.cells or self.signed):
+            raise InvalidParameter("values are counted in public groups, by themselves: name their column last")
         for name in self.names:
             if isinstance(self.rows.columns.get(name), Float):
                 raise InvalidParameter(f"column {name!r}: fractions are not grouped by; put them into bins first")
         self.rows.sources  # noqa: B018 (two tables of one name are refused)
         if self.keys is not None:
-            if self.keys.names != self.names:
+            if self.keys.names != self.key_names:
                 raise InvalidParameter("the keys must have the columns that are grouped by, in their order")
             if len(self.places) != len(self.keys):
                 raise InvalidParameter("the keys of a set must differ")
@@ -145,6 +153,36 @@ class Bounded:
             if low < each.lower or high > each.upper:
                 raise InvalidParameter("a signed sum must state what a row can add: its ends do not hold its column")
 
+    def _check_bins(self) -> None:
+        column = self.rows.columns.get(self.names[-1]) if self.names else None
+        if self.keys is None or not isinstance(column, Int) or column.span != (0, self.bins - 1):
+            raise InvalidParameter("bins are crossed with public keys, and numbered from 0 on in the last of the names")
+        if self.cell_count > MOST_KEYS:
+            raise InvalidParameter(f"these are more than {MOST_KEYS} combinations: take fewer groups or fewer bins")
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The columns of the keys: all that are grouped by, but for bins and values."""
+        return self.names[:-1] if self.bins or self.distinct else self.names
+
+    @property
+    def found_names(self) -> tuple[str, ...]:
+        """The columns that an engine gives back for every group."""
+        return self.names[:-1] if self.distinct else self.names
+
+    @property
+    def cell_count(self) -> int:
+        """The number of groups that are answered for: keys, each with all of its bins."""
+        assert self.keys is not None
+        return len(self.keys) * (self.bins or 1)
+
+    def cell_of(self, group: tuple[Any, ...]) -> int | None:
+        """Where a group stands among those that are answered for; None where it is not one of them."""
+        if not self.bins:
+            return self.places.get(group)
+        place = self.places.get(group[:-1])
+        return None if place is None or group[-1] is None else place * self.bins + int(group[-1])
+
     @kept_property
     def places(self) -> dict[tuple[Any, ...], int]:
         """Where each public key stands, by the form in which engines give it back."""
@@ -155,7 +193,9 @@ class Bounded:
     def reach(self) -> Reach:
         """The most that one unit of privacy adds."""
         reach = self.rows.reach
-        return reach if self.keys is None else reach.within(len(self.keys))
+        if self.distinct:  # limits are about pairs of a group and a value, and all of these may be of one group
+            return Reach(rows=reach.most_rows)
+        return reach if self.keys is None else reach.within(self.cell_count)
 
 
 @final
@@ -197,13 +237,12 @@ def arranged(plan: Bounded, columns: list[list[Any]], numbers: list[Array]) -> A
         made = [each[np.array(order, dtype=np.int64)] for each in numbers]
     else:
         found = None
-        places = plan.places
-        kept = [(i, places[group]) for i, group in enumerate(groups) if group in places]
+        kept = [(i, place) for i, group in enumerate(groups) if (place := plan.cell_of(group)) is not None]
         taken = np.array([i for i, _ in kept], dtype=np.int64)
         put = np.array([place for _, place in kept], dtype=np.int64)
         made = []
         for each in numbers:
-            dense = np.zeros(len(plan.keys), dtype=np.int64)
+            dense = np.zeros(plan.cell_count, dtype=np.int64)
             dense[put] = each[taken]
             made.append(dense)
     cells = len(plan.cells)

@@ -156,7 +156,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def day_part(self, part: str, sql: str) -> str:
-        """The year or the month of a day, given as days since 1970."""
+        """A part of a day, given as days since 1970: year, quarter, month, week or day of the month."""
 
     @abstractmethod
     def digest(self, sql: str) -> str:
@@ -329,7 +329,8 @@ class Spark(Dialect):
         return f"CAST(datediff(CAST({sql} AS DATE), DATE'1970-01-01') AS BIGINT)"
 
     def day_part(self, part: str, sql: str) -> str:
-        return f"CAST({part}(date_add(DATE'1970-01-01', CAST({sql} AS INT))) AS BIGINT)"
+        function = "weekofyear" if part == "week" else part
+        return f"CAST({function}(date_add(DATE'1970-01-01', CAST({sql} AS INT))) AS BIGINT)"
 
     def digest(self, sql: str) -> str:
         return f"CAST(conv(substr(md5({sql}), 1, 15), 16, 10) AS BIGINT)"

@@ -9,6 +9,7 @@ from privet.tables.bounded import Bounded, Salts, join_ticks
 from privet.tables.coded import Coded
 from privet.tables.columns import Category, Column, Float, Text
 from privet.tables.dialect import Dialect
+from privet.tables.key_numbers import is_everything, is_small, numbers_itself
 from privet.tables.late import only_added_up, only_grouped_by, summed
 from privet.tables.mix import FOLD, LIMIT, MISSING, P, turn_of
 from privet.tables.person import Person
@@ -245,8 +246,18 @@ class Emitter:
         self._unmoved = only_added_up(plan) if doubles and self.dialect.double_sums else frozenset()
         rows, keys, terms, signed = self._prepared(plan)
         if by_person:
-            return self._by_person(plan, rows, keys, terms, signed, salts)
-        return self._by_row(plan, rows, keys, terms, signed)
+            sql = self._by_person(plan, rows, keys, terms, signed, salts)
+        else:
+            sql = self._by_row(plan, rows, keys, terms, signed)
+        return self._counted(sql, keys) if plan.distinct else sql
+
+    def _counted(self, pairs: str, keys: list[str]) -> str:
+        """The numbers of values of groups, of whose pairs with these a query is given."""
+        *groups, value = keys
+        many = self.dialect.whole("count(*)")
+        picked = ", ".join([*groups, *(f"{many} AS {self._alias()}" for _ in range(2))])
+        group = f" GROUP BY {', '.join(groups)}" if groups else ""
+        return f"SELECT {picked} FROM ({pairs}) AS {self._alias()} WHERE {value} IS NOT NULL{group}"
 
     def _prepared(self, plan: Bounded) -> tuple[_Relation, list[str], list[str], list[Total]]:
         """The rows that count: with a key and a person, and with every term and signed sum as a column."""
@@ -260,7 +271,11 @@ class Emitter:
         kept = []
         if inner.person is not None:
             # without persons a missing key is a group, which is dropped in the end: to look at every row would take longer
-            kept = [f"{inner.aliases[name]} IS NOT NULL" for name in plan.names if not columns[name].null]
+            # what lies in no bin, or is no value, is no group, whatever its column says
+            bins = plan.names[-1:] if plan.bins or plan.distinct else ()
+            kept = [
+                f"{inner.aliases[name]} IS NOT NULL" for name in plan.names if not columns[name].null or name in bins
+            ]
             picked.append(inner.person)
             kept.append(f"{inner.person} IS NOT NULL")
         first = "".join(f", {made} AS {alias}" for made, alias in sums.first.items())
@@ -272,16 +287,16 @@ class Emitter:
 
     def _only_listed(self, plan: Bounded, sql: str, keys: list[str]) -> str:
         """Rows, or groups, with other keys than the listed ones are left out: of persons before anything is bounded."""
-        if plan.keys is None or not keys or _is_everything(plan):
+        keys, names = keys[: len(plan.key_names)], plan.key_names
+        if plan.keys is None or not keys or is_everything(plan):
             return sql
         columns = plan.rows.columns
         values = [
-            [self.values.constant(columns[n], v) for n, v in zip(plan.names, row, strict=True)]
-            for row in plan.keys.rows
+            [self.values.constant(columns[n], v) for n, v in zip(names, row, strict=True)] for row in plan.keys.rows
         ]
         listed = [self._alias() for _ in keys]
         left, right = self._alias(), self._alias()
-        pairs = [(f"{left}.{a}", f"{right}.{b}", columns[n]) for a, b, n in zip(keys, listed, plan.names, strict=True)]
+        pairs = [(f"{left}.{a}", f"{right}.{b}", columns[n]) for a, b, n in zip(keys, listed, names, strict=True)]
         on = " AND ".join(f"{a} = {b}" if not column.null else self._same(a, b, column) for a, b, column in pairs)
         return f"SELECT {left}.* FROM ({sql}) AS {left} JOIN ({self._values(values, listed)}) AS {right} ON {on}"
 
@@ -369,7 +384,7 @@ class Emitter:
     ) -> tuple[list[str], str]:
         """The steps that number the pairs of a person by their priority. How much of a pair would be kept is known before
         that, so little has to be mixed, sorted and moved: of a small key and the priority one number."""
-        packed = _is_small(plan)
+        packed = is_small(plan)
         made = [f"v{i}" for i in range(len(numbers))]
         held = [] if packed else list(dict.fromkeys(keys))
         fitted = [person, *held, "k", *(f"{each} AS {name}" for each, name in zip(numbers, made, strict=True))]
@@ -391,7 +406,7 @@ class Emitter:
         assert isinstance(unit, Person)
         held = [person, *carried, "k"]
         order = self._mix(steps, plan, held, held, salts)
-        if not _is_small(plan):
+        if not is_small(plan):
             order += [f"{key} NULLS LAST" for key in carried[: len(plan.names)]]
         window = f"(PARTITION BY {person} ORDER BY {', '.join(order)}"
         before = f"coalesce(sum(k) OVER {window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)"
@@ -405,7 +420,7 @@ class Emitter:
         numbers = []
         for key, name in zip(keys, plan.names, strict=True):
             column = plan.rows.columns[name]
-            numbers.append(key if _small(column) else self._number(key, is_text(column)))
+            numbers.append(key if numbers_itself(column) else self._number(key, is_text(column)))
         number, folded = self._present_number(person, person_is_text), self._folded(numbers)
         return [f"{self.dialect.natural(number)} AS id", f"{self.dialect.natural(folded)} AS key_number"]
 
@@ -430,7 +445,7 @@ class Emitter:
         steps.append(("z0", f"SELECT {', '.join([*made, 'key_number'])}, {first} FROM pairs"))
         for i, limb in enumerate((f"id_rest + {salts[2]}", f"key_number + {salts[3]}", str(salts[4])), 1):
             steps.append((f"z{i}", f"SELECT {base}, ({fifth} + {limb}) % {P} AS z FROM z{i - 1}"))
-        if _is_small(plan):  # the same order in one number, which sorts faster
+        if is_small(plan):  # the same order in one number, which sorts faster
             packed = f"{fifth} % {P} * {2**32} + key_number AS packed"
             steps.append(("mixed", f"SELECT {', '.join(names)}, {packed} FROM z3"))
             return ["packed"]
@@ -462,29 +477,3 @@ class Emitter:
 
 
 _AS_IT_IS = ("int", "text", "bool", "date", "days")  # what has about as many values as a column with bounds
-
-
-def _is_everything(plan: Bounded) -> bool:
-    """True if the listed keys are all that the columns can have: then nothing is left out."""
-    assert plan.keys is not None
-    size = 1
-    for name in plan.names:
-        column = plan.rows.columns[name]
-        if column.domain is None:
-            return False
-        size *= len(column.domain) + column.null
-    return size == len(plan.keys)
-
-
-def _is_small(plan: Bounded) -> bool:
-    """True if there is one key, and its number tells it."""
-    return [_small(plan.rows.columns[name]) for name in plan.names] == [True]
-
-
-def _small(column: Column) -> bool:
-    """True if it holds numbers from 0 to 2^31 by its public bounds, and none that are missing: they number
-    themselves."""
-    if column.null or is_text(column):
-        return False
-    low, high = (min(column.domain or ()), max(column.domain or ())) if column.kind == "category" else column.span
-    return bool(low >= 0 and high < 2**31)

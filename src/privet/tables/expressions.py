@@ -21,7 +21,7 @@ _LARGEST = 2.0**52
 _FACTORS = 2.0**-100, 2.0**100
 _TINIEST = 2.0**-600
 _BEYOND = 2**60  # an edge that no whole number of a column reaches
-PARTS = ("year", "month", "weekday")
+PARTS = ("year", "quarter", "month", "week", "day", "weekday")
 
 
 class Expression(ABC):
@@ -206,7 +206,7 @@ class Place(Expression):
 @final
 @dataclass(frozen=True)
 class Part(Expression):
-    """The year, the month (1 to 12) or the weekday (0 for Monday) of a date.
+    """The year, quarter, month, week (of ISO 8601, 1 to 53), day of the month or weekday (0 for Monday) of a date.
 
     >>> Part(Ref("day"), "month").column({"day": Date("2024-01-01", "2024-12-31")})
     Int(lower=1, upper=12, null=False)
@@ -223,7 +223,8 @@ class Part(Expression):
         inner = self.of.column(columns)
         if not isinstance(inner, Date):
             raise InvalidParameter(f"the {self.part} is a part of a date, and this is {inner.describe()}")
-        ends = {"year": (inner.lower.year, inner.upper.year), "month": (1, 12), "weekday": (0, 6)}
+        ends = {"year": (inner.lower.year, inner.upper.year), "quarter": (1, 4), "month": (1, 12), "week": (1, 53)}
+        ends |= {"day": (1, 31), "weekday": (0, 6)}
         return Int(*ends[self.part], null=inner.null)
 
     def names(self) -> frozenset[str]:

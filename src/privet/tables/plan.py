@@ -380,6 +380,21 @@ def in_groups(node: Node, groups: int) -> Node:
     return _limited(node, Person(unit.column, max_rows=node.reach.within(groups).most_rows, relation=unit.relation))
 
 
+def in_values(node: Node, groups: int) -> Node:
+    """The same rows for a question about which values there are in so many groups: of a person are kept as many pairs of
+    a group and a value as rows in these groups together, each pair once however many rows have it.
+
+    >>> rows = in_values(Source("t", (), Person("id", max_groups=5, max_rows_per_group=3)), 4)
+    >>> rows.unit.max_groups, rows.unit.max_rows_per_group
+    (12, 1)
+    """
+    unit = node.unit
+    if not isinstance(unit, Person):
+        return node
+    most = node.reach.within(groups).most_rows
+    return _limited(node, Person(unit.column, max_groups=most, max_rows_per_group=1, relation=unit.relation))
+
+
 def _limited(node: Node, person: Person) -> Node:
     """The same plan with other limits of a person."""
     if isinstance(node, Source):

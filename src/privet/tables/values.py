@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from privet.tables import expressions as tree
 from privet.tables.bounded import Ticks
 from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
+from privet.tables.computed import SETTLE, Clip, Times
 from privet.tables.dialect import Dialect
 from privet.tables.reading import rounded
 
@@ -36,6 +37,10 @@ class Values:
             if isinstance(what.column(columns), Float):
                 parts = [d.as_double(each) for each in parts]
             return f"({parts[0]} {'+' if what.sign > 0 else '-'} {parts[1]})"
+        if isinstance(what, Times):
+            return self._times(what, columns, aliases)
+        if isinstance(what, Clip):
+            return self._clip(what, columns, aliases)
         if isinstance(what, tree.Bin):
             return self._bin(what, columns, aliases)
         if isinstance(what, tree.Cut):
@@ -55,6 +60,22 @@ class Values:
         if what.part == "weekday":
             return f"(({inner} + {d.number(7 * 2**20 + 3)}) % 7)"
         return d.day_part(what.part, inner)
+
+    def _times(self, what: Times, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+        d = self.dialect
+        parts = [self.expression(each, columns, aliases) for each in (what.left, what.right)]
+        if isinstance(what.column(columns), Float):
+            tiny = d.number(SETTLE)
+            parts = [f"({d.as_double(each)} + {tiny} - {tiny})" for each in parts]
+        return f"({parts[0]} * {parts[1]})"
+
+    def _clip(self, what: Clip, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+        d, inner = self.dialect, self.expression(what.of, columns, aliases)
+        if isinstance(what.column(columns), Float):
+            inner, low, high = d.as_double(inner), d.number(float(what.lower)), d.number(float(what.upper))
+        else:
+            low, high = d.number(what.lower), d.number(what.upper)
+        return f"CASE WHEN {inner} < {low} THEN {low} WHEN {inner} > {high} THEN {high} ELSE {inner} END"
 
     def _bin(self, what: tree.Bin, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
         d, inner = self.dialect, self.expression(what.of, columns, aliases)

@@ -170,9 +170,9 @@ def _answer(plan: Bounded, fetched: list[Array]) -> Aggregates:
     columns = plan.rows.columns
     keys = [
         [plain_key(columns[name], value) for value in _listed(column)]
-        for name, column in zip(plan.names, fetched, strict=False)
+        for name, column in zip(plan.found_names, fetched, strict=False)
     ]
-    numbers = [np.ma.getdata(each).astype(np.int64) for each in fetched[len(plan.names) :]]
+    numbers = [np.ma.getdata(each).astype(np.int64) for each in fetched[len(plan.found_names) :]]
     return arranged(plan, keys, numbers)
 
 

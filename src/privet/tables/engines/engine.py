@@ -115,9 +115,8 @@ def registered_engines() -> dict[str, type[Engine]]:
 
 def answer(plan: Bounded, rows: list[Any]) -> Aggregates:
     """The rows of an answer to the SQL of a plan, keys first, in the public order."""
-    columns, width = plan.rows.columns, len(plan.names) + 2 + len(plan.cells) + len(plan.signed)
+    columns, names = plan.rows.columns, plan.found_names
+    width = len(names) + 2 + len(plan.cells) + len(plan.signed)
     listed: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * width
-    keys = [
-        [plain_key(columns[name], value) for value in column] for name, column in zip(plan.names, listed, strict=False)
-    ]
-    return arranged(plan, keys, [np.array(each, dtype=np.int64) for each in listed[len(plan.names) :]])
+    keys = [[plain_key(columns[name], value) for value in column] for name, column in zip(names, listed, strict=False)]
+    return arranged(plan, keys, [np.array(each, dtype=np.int64) for each in listed[len(names) :]])

@@ -82,7 +82,7 @@ def _moves(made: TableAnswers) -> Iterator[_Move]:
     for family, part in zip(made.families, made.parts, strict=True):
         reach = part.sensitivity  # type: ignore[attr-defined]
         far = _l1 if reach.norm == "l1" else _l2
-        yield _Move(made.plan, family.exact, far, float(reach.value), f"its {family.kind}")
+        yield _Move(family.plan_of(made.plan), family.exact, far, float(reach.value), f"its {family.kind}")
     for each in made.quantiles:
         # in every group a choice loses by its own largest move; a replacement is priced as a group of two
         twice = 2.0 if made.about.relation == "replace" else 1.0
