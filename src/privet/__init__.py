@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # what `__getattr__` does at run time, spelt out for type che
         count,
         count_distinct,
         count_persons,
+        last,
         max,
         mean,
         median,
@@ -75,6 +76,7 @@ __all__ = [
     "count_persons",
     "deep",
     "errors",
+    "last",
     "learn",
     "ledger",
     "local",
@@ -108,7 +110,7 @@ _HOMES: dict[str, str] = {
     **dict.fromkeys(
         ("Table", "batch", "count", "count_distinct", "count_persons", "max", "mean", "median", "min"), "queries"
     ),
-    **dict.fromkeys(("quantile", "std", "sum", "variance"), "queries"),
+    **dict.fromkeys(("last", "quantile", "std", "sum", "variance"), "queries"),
 }
 
 

@@ -58,9 +58,9 @@ plant(
 plant(
     "sql: any column is counted as persons",
     "queries:_Reader.counted",
-    "if self.within(about, [unit.column]) is None:",
-    "if False:",
-    "tests/queries/test_sql.py",
+    "if self.within(about, [unit.column]) is not None and self",
+    "if self",
+    "tests/queries/test_distinct.py",
 )
 plant(
     "sql: rows are shown",
@@ -287,4 +287,20 @@ plant(
     "1.0 - self.failing / self.plan.bins",
     "1.0 - self.failing",
     _BOUNDS,
+)
+
+_FEATURES = "tests/queries/test_person_features.py"
+plant(
+    "features: rows of a person stay priced as rows",
+    "tables:PerPerson.unit",
+    "Person(about.column, max_rows=1, relation=about.relation)",
+    "about",
+    _FEATURES,
+)
+plant(
+    "features: sums leave their bounds",
+    "tables:FeatureValues._within",
+    'return f"least(greatest({sql}, {d.number(low)}), {d.number(high)})"',
+    "return sql",
+    _FEATURES,
 )

@@ -11,12 +11,13 @@ from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, Term, Tic
 from privet.tables.columns import Category, Column, Float
 from privet.tables.computed import Clip, Times
 from privet.tables.dialect import SETTLE
+from privet.tables.features import Feature
 from privet.tables.frames import frame_names, raw_columns
 from privet.tables.keys import plain_key
 from privet.tables.late import summed
 from privet.tables.mix import MISSING, P, turn_of
 from privet.tables.person import Person
-from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
+from privet.tables.plan import Derive, Linked, Node, PerPerson, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.reading import no_column
 from tests.oracles.array_columns import Values, canonical, persons
 from tests.oracles.array_mix import folded, number_of, priority
@@ -167,6 +168,9 @@ def _rows(node: Node, sources: Sources, needed: frozenset[str], turn: int) -> Fr
     if isinstance(node, PersonJoin):
         sides = [_joined(node, side, sources, needed & set(side.columns), turn) for side in (node.left, node.right)]
         return _person_join(*sides)
+    if isinstance(node, PerPerson):
+        below = frozenset().union(*(each.names() for name, each in node.features if name in needed))
+        return _per_person(node, _rows(node.input, sources, below, turn))
     if isinstance(node, Linked):
         return _linked(node, sources)
     assert isinstance(node, Union)
@@ -260,6 +264,45 @@ def _person_join(left: Frame, right: Frame) -> Frame:
     one = left.taken(np.array([i for i, _ in pairs], dtype=np.int64))
     two = right.taken(np.array([j for _, j in pairs], dtype=np.int64))
     return one._replace(columns={**one.columns, **two.columns})
+
+
+def _per_person(node: PerPerson, frame: Frame) -> Frame:
+    assert frame.person is not None
+    mine: dict[Any, list[int]] = {}
+    for i, (person, absent) in enumerate(zip(frame.person.values.tolist(), frame.person.missing, strict=True)):
+        if not absent:
+            mine.setdefault(person, []).append(i)
+    columns = {}
+    for name, feature in node.features:
+        if feature.names() <= set(frame.columns):
+            made = [_feature(feature, rows, frame, node.input.columns) for rows in mine.values()]
+            columns[name] = _listed_feature(node.columns[name], made)
+    firsts = np.array([rows[0] for rows in mine.values()], dtype=np.int64)
+    return Frame(columns, frame.person.taken(firsts), len(mine))
+
+
+def _feature(feature: Feature, rows: list[int], frame: Frame, columns: Mapping[str, Column]) -> Any:
+    if feature.kind == "count":
+        return min(max(len(rows), int(feature.bounds[0])), int(feature.bounds[1]))
+    held = frame.columns[feature.column]
+    there = [i for i in rows if not held.missing[i]]
+    if feature.kind == "last":
+        by = frame.columns[feature.by]
+        dated = [(by.values[i], held.values[i]) for i in there if not by.missing[i]]
+        return max(dated)[1] if dated else None
+    column = columns[feature.column]
+    if not isinstance(column, Float):
+        return min(max(sum(int(held.values[i]) for i in there), int(feature.bounds[0])), int(feature.bounds[1]))
+    low, high = feature.ends(column)
+    steps = _ticks(Ticks(tree.Ref(feature.column), 0.0, column.tick), frame.columns, columns).values
+    return float(min(max(sum(int(steps[i]) for i in there), low), high)) * column.tick
+
+
+def _listed_feature(column: Column, made: list[Any]) -> Values:
+    dtype = np.float64 if isinstance(column, Float) else np.int64
+    return Values(
+        np.array([each or 0 for each in made], dtype=dtype), np.array([each is None for each in made], dtype=bool)
+    )
 
 
 def _linked(node: Linked, sources: Sources) -> Frame:

@@ -10,16 +10,21 @@ from privet.tables import (
     Bin,
     Bounded,
     Clip,
+    Compare,
     Derive,
+    Feature,
     KeySet,
     Node,
+    PerPerson,
     Person,
+    PersonJoin,
     Ref,
     Rows,
     Signed,
     Source,
     Ticks,
     Times,
+    Where,
     engines,
 )
 from privet.tables.expressions import Part
@@ -84,9 +89,33 @@ def computed(rows: Node) -> list[Bounded]:
     return made
 
 
+def of_persons(rows: Node) -> list[Bounded]:
+    """Features of persons: added up, grouped by, and beside other rows of theirs."""
+    features = (
+        ("n", Feature("count", bounds=(1, 6))),
+        ("whole", Feature("sum", "i", bounds=(-9, 40))),
+        ("half", Feature("sum", "f", bounds=(-1.1, 30.0))),
+        ("yes", Feature("sum", "b", bounds=(0, 3))),
+        ("late", Feature("last", "f", "d")),
+        ("day", Feature("last", "d", "ft")),
+        ("ill", Feature("last", "b", "i")),
+    )
+    each = PerPerson(rows, features)
+    made = []
+    for name in ("n", "whole", "half", "yes", "late", "ill"):
+        tick = 0.25 if name in ("half", "late") else 1.0
+        low, high = (int(np.floor(end / tick + 0.5)) for end in each.columns[name].span)
+        made.append(Bounded(each, (), KeySet((), ((),)), signed=(Signed(Ticks(Ref(name), 0.0, tick), low, high),)))
+    made.append(Bounded(Derive(each, "month", Part(Ref("day"), "month")), ("n", "month"), None))
+    second = PerPerson(Where(rows, Compare(Ref("i"), ">", 1)), (("more", Feature("count", bounds=(0, 3))),))
+    made.append(Bounded(PersonJoin(second, rows), ("more", "w"), None))
+    return made
+
+
 def plans(unit: Any) -> list[Bounded]:
     source = Source("t", tuple(SCHEMA.items()), unit)
-    return [*over_bins(source), *of_values(source), *computed(source)]
+    made = [*over_bins(source), *of_values(source), *computed(source)]
+    return made if isinstance(unit, Rows) else [*made, *of_persons(source)]
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")

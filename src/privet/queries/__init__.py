@@ -42,6 +42,7 @@ from privet.queries.histograms import (
     TopQuestion as TopQuestion,
 )
 from privet.queries.marginal_answers import MarginalAnswers as MarginalAnswers
+from privet.queries.person_features import Last as Last, last as last
 from privet.queries.query import Preview as Preview, Query as Query
 from privet.queries.question import TableAlgorithm as TableAlgorithm, TableQuestion as TableQuestion
 from privet.queries.selection import Selection as Selection

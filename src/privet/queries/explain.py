@@ -13,10 +13,12 @@ from privet.tables import (
     Clip,
     Date,
     Derive,
+    Feature,
     Float,
     Int,
     Linked,
     Node,
+    PerPerson,
     Person,
     PersonJoin,
     PublicJoin,
@@ -109,12 +111,23 @@ def steps(node: Node) -> list[str]:
             *steps(node.input),
             f"join a public table of {len(node.rows)} rows on {', '.join(node.on)} (fan-out {node.fan_out})",
         ]
+    if isinstance(node, PerPerson):
+        made = ", ".join(f"{name} := {_feature(each)}" for name, each in node.features)
+        return [*steps(node.input), f"one row for each person: {made}"]
     if isinstance(node, Linked):
         return [*steps(node.input), f"persons from table {node.link.name} by {node.on}"]
     if isinstance(node, PersonJoin):
         return [*steps(node.left), "join on the person", *steps(node.right)]
     assert isinstance(node, Union)
     return [line for each in node.inputs for line in [*steps(each), "and"]][:-1]
+
+
+def _feature(feature: Feature) -> str:
+    if feature.kind == "last":
+        return f"last {feature.column} by {feature.by}"
+    of = "rows" if feature.column is None else feature.column
+    assert feature.bounds is not None
+    return f"{feature.kind} of {of} within {feature.bounds[0]!r} and {feature.bounds[1]!r}"
 
 
 def told(what: tree.Condition | tree.Expression) -> str:

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import instance, items, open_fraction, set_frozen
+from privet._validate import instance, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import (
     Algorithm,
@@ -115,9 +115,6 @@ class BoundsFinder(TableAlgorithm, Algorithm[Data, FoundBounds]):
     name = "bounds_finder"
 
     plan: Bounded
-    column: str
-    edges: tuple[int | float, ...]
-    declared: tuple[int | float, int | float]
     part: Mechanism[Any, Any]
     failing: float = 0.01
     about: Unit = field(default=Unit())
@@ -126,11 +123,11 @@ class BoundsFinder(TableAlgorithm, Algorithm[Data, FoundBounds]):
         super().__post_init__()
         instance("plan", self.plan, Bounded)
         instance("about", self.about, Unit)
-        instance("column", self.column, str)
-        set_frozen(self, edges=tuple(items("edges", self.edges)), declared=tuple(items("declared", self.declared)))
         set_frozen(self, failing=open_fraction("failing", self.failing))
-        if self.plan.bins != len(self.edges) + 1 or len(self.declared) != 2:
-            raise InvalidParameter("the plan must have a bin between any two edges, and declared two bounds")
+        rows = self.plan.rows
+        made = rows.expression if isinstance(rows, Derive) else None
+        if not isinstance(made, Cut) or not isinstance(made.of, Ref) or self.plan.bins != len(made.edges) + 1:
+            raise InvalidParameter("the plan must have a bin between any two edges that a column is cut at")
         if self.about != self.plan.rows.unit.unit:
             raise InvalidParameter("about must be the unit of the plan, whom its rows are about")
         norm = "l1" if isinstance(self.part, DiscreteLaplace) else "l2"
@@ -140,6 +137,28 @@ class BoundsFinder(TableAlgorithm, Algorithm[Data, FoundBounds]):
             raise InvalidParameter("the part has less noise than the reach of the plan needs")
         if self.part.sensitivity.unit != self.about:
             raise InvalidParameter("the part is priced for another unit than about=")
+
+    @property
+    def _cut(self) -> Cut:
+        assert isinstance(self.plan.rows, Derive)
+        assert isinstance(self.plan.rows.expression, Cut)
+        return self.plan.rows.expression
+
+    @property
+    def edges(self) -> tuple[int | float, ...]:
+        """The edges of the grid."""
+        return self._cut.edges
+
+    @property
+    def column(self) -> str:
+        """The column whose bounds are looked for."""
+        assert isinstance(self._cut.of, Ref)
+        return self._cut.of.name
+
+    @property
+    def declared(self) -> tuple[int | float, int | float]:
+        """The bounds that the column has already."""
+        return self._cut.of.column(self.plan.rows.columns).span
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -182,10 +201,10 @@ class BoundsFinder(TableAlgorithm, Algorithm[Data, FoundBounds]):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         rows = PrivateSource("visits", (("stay", Int(0, 8)),), Rows())
-        plan, edges, declared = grid_of(rows, "stay")
+        plan = grid_of(rows, "stay")
         part = DiscreteLaplace.for_budget(epsilon=1.0, sensitivity=moved_by(plan.reach, Unit(), "l1"))
-        made = cls(plan=plan, column="stay", edges=edges, declared=declared, part=part, failing=0.5)
-        left = {"stay": np.array([0, 1, 8] + [2] * (made.beyond - 1))}
+        made = cls(plan=plan, part=part, failing=0.5)
+        left = {"stay": np.array([0, 1, 8] + [2] * made.beyond)}  # with the last row its bin is seen
         right = {"stay": left["stay"][:-1]}
         yield Example(made, Data({"visits": left}), Data({"visits": right}), Guarantee(1.0), cost="costly")
 
@@ -195,12 +214,11 @@ def moved_by(reach: Reach, unit: Unit, norm: str) -> Sensitivity:
     return Family("rows").sensitivity(reach, unit, norm)
 
 
-def grid_of(rows: Node, column: str) -> tuple[Bounded, tuple[int | float, ...], tuple[int | float, int | float]]:
-    """The plan that counts rows between the edges of the grid, these edges, and the bounds that are declared."""
-    kind = rows.columns[column]
-    edges = edges_of(kind)
+def grid_of(rows: Node, column: str) -> Bounded:
+    """The plan that counts rows between the edges of the grid."""
+    edges = edges_of(rows.columns[column])
     derived = Derive(in_one_group(rows), _BIN, Cut(Ref(column), edges))
-    return Bounded(derived, (_BIN,), KeySet((), ((),)), bins=len(edges) + 1), edges, kind.span
+    return Bounded(derived, (_BIN,), KeySet((), ((),)), bins=len(edges) + 1)
 
 
 def edges_of(kind: Column) -> tuple[int | float, ...]:

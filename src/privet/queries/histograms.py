@@ -195,7 +195,7 @@ class BoundsQuestion(TableQuestion):
     failing: float = 0.01
 
     def bounded(self) -> Bounded:
-        return grid_of(self.rows, self.column)[0]
+        return grid_of(self.rows, self.column)
 
     def told(self, **promise: Unpack[Promise]) -> str:
         """The least bin that is seen, in a line."""
@@ -205,21 +205,13 @@ class BoundsQuestion(TableQuestion):
 
     def for_budget(self, **promise: Unpack[Promise]) -> BoundsFinder:
         """The mechanism within the promise; no data are looked at."""
-        plan, edges, declared = grid_of(self.rows, self.column)
+        plan = grid_of(self.rows, self.column)
         if promise.get("epsilon") is not None:  # Laplace noise has no use for a delta, which would be charged
             given: Promise = {"epsilon": promise["epsilon"]}
             part: Any = DiscreteLaplace.for_budget(sensitivity=moved_by(plan.reach, self.unit, "l1"), **given)
         else:
             part = Gaussian.for_budget(sensitivity=moved_by(plan.reach, self.unit, "l2"), **promise)
-        return BoundsFinder(
-            plan=plan,
-            column=self.column,
-            edges=edges,
-            declared=declared,
-            part=part,
-            failing=self.failing,
-            about=self.unit,
-        )
+        return BoundsFinder(plan=plan, part=part, failing=self.failing, about=self.unit)
 
     def preview(self, **promise: Unpack[Promise]) -> BoundsFinder:
         """The query that would be paid for: its price is `loss`, and no bin without rows reaches `beyond`."""

@@ -31,6 +31,7 @@ from privet.queries.histograms import (
     top_question,
 )
 from privet.queries.other_names import no_such_name
+from privet.queries.person_features import with_features
 from privet.queries.query import Query
 from privet.queries.selection import ColumnOf, Selection, condition_of
 from privet.queries.sql import query_of
@@ -249,6 +250,20 @@ class Table(Described):
             _private(other)
             data = data.joined(other.data)
         return Table._of(Union((self.rows, *(other.rows for other in others))), data)
+
+    def per_person(self, /, *, bounds: Mapping[str, Any] | None = None, **features: Any) -> "Table":
+        """A table with one row for each person: how many rows they have, sums over them, and last values. Counts and sums
+        are moved into `bounds`, which are public: noise follows from them, and no longer from rows of a person.
+
+        >>> import privet as pv
+        >>> data = {"who": [1, 1, 2], "cost": [20.0, 30.0, 70.0], "day": ["2024-05-01", "2024-05-03", "2024-05-02"]}
+        >>> columns = {"cost": pv.Float(0, 500), "day": pv.Date("2024-01-01", "2024-12-31")}
+        >>> visits = pv.Table(data, columns=columns, unit=pv.Person("who", max_rows=9))
+        >>> bounds = {"total": (0, 900), "n": (0, 9)}
+        >>> visits.per_person(total=pv.sum("cost"), n=pv.count(), latest=pv.last("cost", by="day"), bounds=bounds)
+        <private table: total, n, latest; one person (who; at most 1 rows)>
+        """
+        return Table._of(with_features(self.rows, features, bounds), self.data)
 
     @door
     def group_by(self, *names: str, keys: object = None, discover: bool = False) -> "Groups":

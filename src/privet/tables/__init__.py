@@ -43,12 +43,14 @@ from privet.tables.expressions import (
     Pattern as Pattern,
     Ref as Ref,
 )
+from privet.tables.features import Feature as Feature
 from privet.tables.keys import KeySet as KeySet
 from privet.tables.person import Person as Person, Rows as Rows
 from privet.tables.plan import (
     Derive as Derive,
     Linked as Linked,
     Node as Node,
+    PerPerson as PerPerson,
     PersonJoin as PersonJoin,
     PublicJoin as PublicJoin,
     Source as Source,

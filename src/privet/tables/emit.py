@@ -9,11 +9,12 @@ from privet.tables.bounded import Bounded, Salts, join_ticks
 from privet.tables.coded import Coded
 from privet.tables.columns import Category, Column, Float, Text
 from privet.tables.dialect import Dialect
+from privet.tables.feature_values import FeatureValues, last_mark
 from privet.tables.key_numbers import is_everything, is_small, numbers_itself
 from privet.tables.late import only_added_up, only_grouped_by, summed
 from privet.tables.mix import FOLD, LIMIT, MISSING, P, turn_of
 from privet.tables.person import Person
-from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
+from privet.tables.plan import Derive, Linked, Node, PerPerson, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.reading import Reader, Reading, no_column
 from privet.tables.scan import Scan
 from privet.tables.sums import Sums, Total
@@ -41,6 +42,7 @@ class Emitter:
     def __init__(self, dialect: Dialect, readings: Mapping[str, Reading]) -> None:
         self.dialect, self.readings = dialect, readings
         self.reader, self.values = Reader(dialect), Values(dialect)
+        self.features = FeatureValues(self.values)
         self._numbers = counter()
         self.used: dict[str, set[str]] = {}  # the columns that are read, by table
         self._turn = 1  # of the order in which rows of a person go into a join
@@ -66,6 +68,8 @@ class Emitter:
             return self._public_join(node, needed)
         if isinstance(node, PersonJoin):
             return self._person_join(node, needed)
+        if isinstance(node, PerPerson):
+            return self._per_person(node, needed)
         if isinstance(node, Linked):
             return self._linked(node, needed)
         assert isinstance(node, Union)
@@ -159,6 +163,23 @@ class Emitter:
         known = f"SELECT *, {window} FROM ({rows.sql}) AS {self._alias()} WHERE {person} IS NOT NULL"
         picked = ", ".join([*rows.aliases.values(), person])
         return rows._replace(sql=f"SELECT {picked} FROM ({known}) AS {self._alias()} WHERE {place} <= {node.most_rows}")
+
+    def _per_person(self, node: PerPerson, needed: frozenset[str]) -> _Relation:
+        """A row for every person: what is last is marked beside each row first, then rows are added up."""
+        asked = [(name, feature) for name, feature in node.features if name in needed]
+        rows = self.relation(node.input, frozenset().union(*(feature.names() for _, feature in asked)))
+        person, marks, picked, aliases = str(rows.person), [], [], {}
+        for name, feature in asked:
+            aliases[name], mark = self._alias(), self._alias()
+            if feature.kind == "last":
+                marks.append(f"{last_mark(feature, rows.aliases)} OVER (PARTITION BY {person}) AS {mark}")
+            made = self.features.value(feature, node.input.columns, rows.aliases, mark)
+            picked.append(f"{made} AS {aliases[name]}")
+        marked = ", ".join(["*", *marks])
+        known = f"SELECT {marked} FROM ({rows.sql}) AS {self._alias()} WHERE {person} IS NOT NULL"
+        picked.append(person)
+        sql = f"SELECT {', '.join(picked)} FROM ({known}) AS {self._alias()} GROUP BY {person}"
+        return rows._replace(sql=sql, aliases=aliases)
 
     def _linked(self, node: Linked, needed: frozenset[str]) -> _Relation:
         rows = self._source(node.input, needed | {node.on}, node.on)

@@ -8,6 +8,7 @@ from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.tables.columns import Category, Column, Text, key_value
 from privet.tables.expressions import Condition, Expression
+from privet.tables.features import Feature
 from privet.tables.person import Person, Rows
 from privet.tables.reach import Reach
 
@@ -263,6 +264,45 @@ class PersonJoin(Node):
 
 @final
 @dataclass(frozen=True)
+class PerPerson(_Step):
+    """One row for every person, with features of all rows that are about them.
+
+    >>> from privet.tables.columns import Int
+    >>> visits = Source("t", (("cost", Int(0, 50)),), Person("id", max_rows=5))
+    >>> PerPerson(visits, (("total", Feature("sum", "cost", bounds=(0, 900))),)).unit.max_rows
+    1
+    """
+
+    input: Node
+    features: tuple[tuple[str, Feature], ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.input.unit, Person):
+            raise InvalidParameter(
+                "features of persons need a table with unit=pv.Person(...): here rows are by themselves"
+            )
+        if not self.features or any(not name for name, _ in self.features):
+            raise InvalidParameter("name one feature of a person or more, such as total=pv.sum(...)")
+        self.columns  # noqa: B018 (what the columns cannot have is refused)
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        held = self.input.columns
+        return {name: feature.declared(held) for name, feature in self.features}
+
+    @property
+    def unit(self) -> Rows | Person:
+        about = self.input.unit
+        assert isinstance(about, Person)
+        return Person(about.column, max_rows=1, relation=about.relation)
+
+    @property
+    def fan_out(self) -> int:
+        return 1
+
+
+@final
+@dataclass(frozen=True)
 class Linked(_Step):
     """Rows whose person is named in another table, the link: each row meets the link's rows with the same value in `on`,
     and counts once for every person that it is linked to. Rows that nobody is linked to are left out.
@@ -401,6 +441,8 @@ def _limited(node: Node, person: Person) -> Node:
         return replace(node, about=person) if isinstance(node.about, Person) else node
     if isinstance(node, PersonJoin):
         return replace(node, left=_limited(node.left, person), right=_limited(node.right, person))
+    if isinstance(node, PerPerson):  # one row of each person, whatever the limits
+        return node
     if isinstance(node, Linked):
         return replace(node, link=replace(node.link, about=person))
     if isinstance(node, Union):
