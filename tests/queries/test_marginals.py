@@ -117,8 +117,8 @@ def test_each_table_of_marginals_has_its_own_radius() -> None:
 
 def test_rows_name_values_missing_ones_and_columns_that_a_table_lacks() -> None:
     answer = small().marginals("a", "c", way=1).for_budget(epsilon=50.0).release(small().data).value
-    assert answer["a"].tolist() == ["0", "1", "2", "None", None, None]
-    assert answer["c"].tolist() == [None] * 4 + ["x", "y"]
+    assert answer["a"].tolist() == ["0", "1", "2", None, "(all)", "(all)"]
+    assert answer["c"].tolist() == ["(all)"] * 4 + ["x", "y"]
 
 
 def test_twenty_columns_are_asked_without_the_cells_of_all_of_them() -> None:

@@ -75,6 +75,37 @@ class Answer:
     def _shown_keys(self) -> dict[str, Array]:
         return {name: self.labels.get(name, column) for name, column in self.keys.items()}
 
+    def wide(self, column: str, of: str | None = None) -> "Answer":
+        """The answer with a column for each value of a key, as a crosstab is read: `answer.wide("sex")`. Where there are
+        several numbers, `of` says which of them.
+
+        >>> keys = {"ward": np.array(["A", "A", "B", "B"]), "sex": np.array(["f", "m", "f", "m"])}
+        >>> print(Answer(keys, {"n": np.array([1, 2, 3, 4])}, {}, {}).wide("sex"))
+        ward  f  m
+           A  1  2
+           B  3  4
+        """
+        if column not in self.keys:
+            raise InvalidParameter(f"the answer has no key {column!r:.60}; it has {', '.join(self.keys) or 'none'}")
+        name = next(iter(self.values)) if of is None and len(self.values) == 1 else of
+        if name is None or name not in self.values:
+            raise InvalidParameter(f"which number? Give of=, one of {', '.join(self.values)}")
+        rest = [each for each in self.keys if each != column]
+        rows = list(dict.fromkeys(zip(*(self.keys[each].tolist() for each in rest), strict=True))) if rest else [()]
+        held = zip(*(self.keys[each].tolist() for each in rest), strict=True) if rest else [()] * len(self)
+        places = {(row, key): i for i, (row, key) in enumerate(zip(held, self.keys[column].tolist(), strict=True))}
+        titles = {key: _told_key(self._shown_keys()[column][i]) for (_, key), i in places.items()}
+        if len(places) != len(rows) * len(titles) or len(places) != len(self):
+            raise InvalidParameter("an answer is laid out wide where every combination of its keys has one row")
+        order = {title: np.array([places[row, key] for row in rows]) for key, title in titles.items()}
+        first = np.array([places[row, next(iter(titles))] for row in rows])
+        made = [
+            {title: each[name][at] for title, at in order.items()} if name in each else {}
+            for each in (self.values, self.lower, self.upper)
+        ]
+        keys, labels = ({each: held[each][first] for each in rest if each in held} for held in (self.keys, self.labels))
+        return Answer(keys, *made, self.confidence, labels=labels)
+
     def to_arrays(self) -> dict[str, Any]:
         """The fields, for a store: apart, so that no name of a column can stand for another."""
         parts = {"keys": self.keys, "lower": self.lower, "upper": self.upper, "values": self.values}
@@ -104,7 +135,7 @@ class Answer:
         titles = [*self.keys, *self.values]
         rows = [titles]
         for i in range(min(len(self), _SHOWN)):
-            keys = [told(column[i]) for column in self._shown_keys().values()]
+            keys = [_told_key(column[i]) for column in self._shown_keys().values()]
             rows.append([*keys, *(self._with_bar(name, i) for name in self.values)])
         widths = [max(len(row[j]) for row in rows) for j in range(len(titles))]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
@@ -118,7 +149,10 @@ class Answer:
 
     def _repr_html_(self) -> str:
         rows = (
-            [*(told(column[i]) for column in self._shown_keys().values()), *(self._with_bar(n, i) for n in self.values)]
+            [
+                *(_told_key(column[i]) for column in self._shown_keys().values()),
+                *(self._with_bar(n, i) for n in self.values),
+            ]
             for i in range(min(len(self), _SHOWN))
         )
         below = [f"{len(self) - _SHOWN:,} more rows"] if len(self) > _SHOWN else []
@@ -129,3 +163,8 @@ class Answer:
     def _with_bar(self, name: str, i: int) -> str:
         value = self.values[name][i]
         return told(value) if name not in self.lower else with_ends(value, self.lower[name][i], self.upper[name][i])
+
+
+def _told_key(key: Any) -> str:
+    """A key as it is written: a year has no thousands."""
+    return str(int(key)) if isinstance(key, int | np.integer) and not isinstance(key, bool | np.bool_) else told(key)

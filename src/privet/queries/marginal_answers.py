@@ -15,6 +15,7 @@ from privet.privacy import Guarantee, PrivacyLoss
 from privet.queries.answer import Answer
 from privet.queries.question import TableAlgorithm
 from privet.queries.reading import counted
+from privet.queries.table_answers import key_array
 from privet.tables import Bounded, Category, Coded, Coding, Column, Data, Int, Rows, Source as PrivateSource
 from privet.workloads import Answers, LinearQueries, Marginals, ResidualTables
 
@@ -85,20 +86,24 @@ class MarginalAnswers(TableAlgorithm, Algorithm[Data, Answer]):
         return self._answer(answers)
 
     def _answer(self, answers: Answers) -> Answer:
-        """All tables one below the other; a column that a table does not have is None there."""
-        values, columns = [_labels(column) for _, column in self.coded.coding.listed], self.coded.coding.names
+        """All tables one below the other. What is missing is None, and a column that a table does not have is `(all)`
+        there: values of a column that some tables lack are texts, for a column of a frame has one type."""
+        columns = self.coded.coding.names
+        lacking = [any(i not in clique for clique in self._tables) for i in range(len(columns))]
+        listed = zip(self.coded.coding.listed, lacking, strict=True)
+        values = [_labels(column, texts) for (_, column), texts in listed]
         keys: list[list[Array]] = [[] for _ in columns]
         found = []
         for clique in self._tables:
             table = answers.table(clique, confidence=_CONFIDENCE)
             codes = dict(zip(clique, np.indices(table.value.shape).reshape(len(clique), -1), strict=True))
             for i in range(len(columns)):
-                blank = np.full(table.value.size, None, dtype=object)
+                blank = np.full(table.value.size, "(all)", dtype=object)
                 keys[i].append(values[i][codes[i]] if i in codes else blank)
             found.append((table.value.reshape(-1), table.radius.reshape(-1)))
         noisy, wide = (np.concatenate([each[k] for each in found]) for k in (0, 1))
         value, low, high = counted(noisy, wide)
-        named = {name: np.concatenate(each) for name, each in zip(columns, keys, strict=True)}
+        named = {name: key_array(np.concatenate(each).tolist()) for name, each in zip(columns, keys, strict=True)}
         return Answer(named, {"n": value}, {"n": low}, {"n": high}, _CONFIDENCE)
 
     @classmethod
@@ -113,8 +118,11 @@ class MarginalAnswers(TableAlgorithm, Algorithm[Data, Answer]):
         yield Example(made, Data({"people": left}), Data({"people": right}), Guarantee(mu=1.0), cost="costly")
 
 
-def _labels(column: Column) -> Array:
-    """The values of a column by code, as texts; the last one may stand for a missing value."""
+def _labels(column: Column, texts: bool) -> Array:
+    """The values of a column by code; the last one may stand for a missing value."""
     domain = column.domain
     assert domain is not None
-    return np.array([str(each) for each in (*domain, *((None,) if column.null else ()))], dtype=object)
+    values = [*(str(each) if texts else each for each in domain), *((None,) if column.null else ())]
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made

@@ -10,9 +10,7 @@ _PRIVATE = "rows are private, and so is their number: ask for aggregates, as in 
 _WHERE = 'keep rows with table.where(table["age"] >= 65)'
 _DERIVE = 'compute columns with table.derive(half=table["age"] / 2)'
 _INSTEAD = {
-    **dict.fromkeys(
-        ("groupby", "groups", "pivot", "pivot_table"), 'group with table.group_by("ward").agg(n=pv.count())'
-    ),
+    **dict.fromkeys(("groupby", "groups"), 'group with table.group_by("ward").agg(n=pv.count())'),
     **dict.fromkeys(("filter", "query", "loc", "mask", "dropna"), _WHERE),
     **dict.fromkeys(("assign", "with_columns", "withColumn", "apply", "map", "fillna", "astype", "cast"), _DERIVE),
     **dict.fromkeys(
@@ -22,6 +20,9 @@ _INSTEAD = {
         ("shape", "size", "height", "index", "info", "describe", "show", "collect", "limit", "rows"), _PRIVATE
     ),
     **dict.fromkeys(("merge", "concat"), "put tables together with join, join_public or union"),
+    **dict.fromkeys(
+        ("pivot", "pivot_table"), 'ask table.crosstab("ward", "sex"), and lay it out with value.wide("sex")'
+    ),
     "value_counts": 'count each value with table.group_by("ward").agg(n=pv.count())',
     "select": "name columns where they are asked for: an aggregate reads no other",
     "dtypes": "see table.columns",

@@ -24,7 +24,7 @@ from privet.queries.measured import Compiled, compiled, family_of
 from privet.queries.quantile_part import QuantilePart, is_date, moved_by, with_bins
 from privet.queries.question import TableQuestion
 from privet.queries.table_answers import TableAnswers
-from privet.tables import Bounded, Data, Float, KeySet, Node
+from privet.tables import Bounded, Data, Float, KeySet, Node, PersonJoin
 from privet.tables.columns import is_unicode
 from privet.workloads import NoiseNorm
 from privet.workloads.families.noise_law import Kind
@@ -266,9 +266,20 @@ class Preview(Shown):
             lines.append(
                 f"{name}: {told}" + (f", with {self.expected_rows:,} rows in the group" if name in by_rows else "")
             )
+        kept = self.mechanism.plan.reach.most_rows
+        if _joins_persons(self.mechanism.plan.rows):
+            lines.append(f"of the joined rows of a person at most {kept:,} count: the limits of the left table hold")
         if self.selection is not None:
             lines.append(f"keys are shown from a noisy count of {self.selection.threshold} persons on")
         return "\n".join(lines)
+
+
+def _joins_persons(rows: Node) -> bool:
+    """True if tables are joined on the person somewhere in a plan."""
+    if isinstance(rows, PersonJoin):
+        return True
+    inner = [getattr(rows, "input", None), *getattr(rows, "inputs", ())]
+    return any(_joins_persons(each) for each in inner if isinstance(each, Node))
 
 
 class _NoWay(PrivetError):

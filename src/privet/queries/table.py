@@ -347,6 +347,11 @@ class Table(Described):
             made = Table._of(Derive(self.rows, name, from_multiples(column, self._binned(column), width)), self.data)
         return made.group_by(name).agg(n=Count())
 
+    def crosstab(self, rows: str, columns: str) -> Query:
+        """The number of rows for every combination of the values of two columns; `release.value.wide(columns)` lays them
+        out as a crosstab."""
+        return self.group_by(rows, columns).agg(n=Count())
+
     def _between(self, column: str, name: str, edges: object) -> "Groups":
         """Groups between edges: what lies below the first or above the last is in none of them."""
         expression = edges_of(column, self._binned(column), edges)

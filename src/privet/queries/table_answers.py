@@ -319,6 +319,10 @@ def key_array(values: list[Any]) -> Array:
     import datetime
 
     kinds = {type(each) for each in values if each is not None}
+    if None in values and kinds in ({int}, {bool}):  # numbers beside what is missing stay numbers
+        held = np.empty(len(values), dtype=object)
+        held[:] = values
+        return held
     if None in values and kinds - {str}:
         values = [None if each is None else str(each) for each in values]
         kinds = {str}
