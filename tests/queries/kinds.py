@@ -92,6 +92,13 @@ KINDS: dict[str, Kind] = {
         lambda t, c: t.group_by("ward").quantiles(c, [0.25, 0.5], bins=8), "cost", "city"
     ),
     "bounds": Kind(lambda t, c: t.find_bounds(c), "cost", "ward"),
+    "bounds that were found": Kind(
+        lambda t, c: t.with_bounds(pv.queries.FoundBounds(c, 0, 9, True, 1, 0.01)).agg(s=pv.sum(c)), "cost", "ward"
+    ),
+    "crosstab": Kind(lambda t, c: t.crosstab(c, "ill"), "ward", "city"),
+    "features of persons": Kind(
+        lambda t, c: t.per_person(s=pv.sum(c), bounds={"s": (0, 9)}).agg(m=pv.mean("s")), "cost", "ward"
+    ),
     "products": Kind(lambda t, c: t.agg(s=pv.sum(t[c] * t["age"])), "cost", "ward"),
     "clipped": Kind(lambda t, c: t.derive(x=t[c].clip(0, 9)).agg(s=pv.sum("x")), "cost", "city"),
     "weeks": Kind(lambda t, c: t.derive(w=t[c].week).group_by("w").agg(n=pv.count()), "day", "age"),

@@ -457,11 +457,6 @@ class Groups:
         listed = tuple(items("shares", shares))
         return group_quantile_question(self.table.rows, self.names, self.keys, column, listed, bins, self.table.data)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # libraries ask for these
-            raise AttributeError(name)
-        raise no_such_name(self, name)
-
 
 def _contents(column: Column) -> str:
     """The public words on a column, with the categories as far as they fit."""
