@@ -42,8 +42,7 @@ class Feature:
     def declared(self, columns: Columns) -> Column:
         """The column that describes it, or an error from public facts."""
         if self.kind == "count":
-            assert self.bounds is not None
-            return Int(*self.bounds)
+            return self._whole()
         assert self.column is not None
         inner = known_column(columns, self.column)
         if self.kind == "last":
@@ -55,10 +54,17 @@ class Feature:
         if not inner.numeric:
             raise InvalidParameter(f"column {self.column!r} holds {inner.describe()}, which cannot be added up")
         if not isinstance(inner, Float):
-            return Int(*self.bounds)
+            return self._whole()
         made = Float(float(self.bounds[0]), float(self.bounds[1]))
         self.ends(inner)
         return made
+
+    def _whole(self) -> Int:
+        assert self.bounds is not None
+        low, high = self.bounds
+        if any(not float(each).is_integer() for each in self.bounds):
+            raise InvalidParameter("counts, and sums of whole numbers, have bounds that are whole numbers")
+        return Int(int(low), int(high))
 
     def ends(self, inner: Float) -> tuple[int, int]:
         """The bounds of a sum of fractions in steps of their column: those inside of the declared ones."""
