@@ -48,7 +48,7 @@ WRONG = {
     "an order of categories": (lambda: visits().where(visits()["ward"] > "A"), "order"),
     "a loop over rows": (lambda: list(visits()), "looped"),
     "the number of rows": (lambda: len(visits()), "private"),
-    "a column times a column": (lambda: visits()["age"] * visits()["cost"], "constants"),
+    "a column times a category": (lambda: visits().derive(x=visits()["age"] * visits()["ward"]), "products"),
     "a column over a column": (lambda: visits()["age"] / visits()["cost"], "constants"),
     "an aggregate named like a key": (lambda: visits().group_by("ward").agg(ward=pv.count()), "ward"),
     "an aggregate named like an end": (lambda: visits().agg(n=pv.count(), n_low=pv.count()), "n_low"),

@@ -21,8 +21,8 @@ from privet.tables.columns import (
     Int as Int,
     Text as Text,
 )
-from privet.tables.csv_file import CsvFile as CsvFile
 from privet.tables.computed import Clip as Clip, Times as Times
+from privet.tables.csv_file import CsvFile as CsvFile
 from privet.tables.data import Data as Data
 from privet.tables.described import Described as Described
 from privet.tables.engines import (

@@ -45,7 +45,7 @@ class FeatureValues:
 
 
 def last_mark(feature: Feature, aliases: Mapping[str, str]) -> str:
-    """What comes last among the rows that have a value.
+    """The mark of what comes last among the rows that have a value.
 
     >>> last_mark(Feature("last", "cost", "day"), {"cost": "c1", "day": "c2"})
     'max(CASE WHEN c1 IS NOT NULL THEN c2 END)'
