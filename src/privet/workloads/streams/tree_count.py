@@ -43,7 +43,7 @@ class TreeCount(Counter):
 
     >>> counter = TreeCount.for_budget(epsilon=1.0, horizon=1_000)
     >>> counter.branching, round(counter.rmse, 1), counter.loss.pure()
-    ((12, 10), 15.0, 1.0)
+    ((12, 10), 14.9, 1.0)
     """
 
     name = "tree_count"

@@ -35,7 +35,7 @@ def mean_digits(horizon: int, widths: tuple[int, ...]) -> Array:
     """The number of blocks of each width that the sum after a step is made of, on average over all steps.
 
     >>> mean_digits(8, (1, 4)).tolist()
-    [1.5, 0.625]
+    [1.5, 0.75]
     """
     found = []
     for width, wider in zip(widths, (*widths[1:], 0), strict=True):
