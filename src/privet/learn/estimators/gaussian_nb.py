@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from privet._calls import door
 from privet._numerics import Array, special
 from privet._validate import above
-from privet.learn.estimators.columns import column_task, moments
+from privet.learn.estimators.columns import class_moments, column_task
 from privet.learn.estimators.estimator import EstimatorExample, PrivateEstimator, register
 from privet.learn.estimators.example_records import labelled
 from privet.learn.estimators.linear import check_labels, known_classes
@@ -29,6 +29,8 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
     """Naive Bayes with normal columns, with differential privacy: counts, sums and squares of all classes in one release.
 
     Public facts: `classes` and `bounds`. `var_smoothing` is the least variance, as a share of the squared public range.
+    Means and variances of a class that is small beside the noise are drawn to those of all records, by how much of their
+    difference is expected to be noise, and what is left of that noise is added to the variance.
 
     **Guarantee:** that of the plan, in `privacy_`.
     **Reference:** Vaidya, Shafiq, Basu & Hong 2013.
@@ -52,9 +54,11 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
         return ColumnMoments.planned(column_task(self.bounds, columns, unit, known_classes(self.classes)), promise)
 
     def _set(self, value: object, plan: Any) -> None:
-        counts, self.theta_, self.var_ = moments(np.asarray(value), plan.task, self.var_smoothing)
+        spread = plan.noise.standard_deviation
+        counts, self.theta_, self.var_ = class_moments(np.asarray(value), plan.task, spread, self.var_smoothing)
         self.class_count_ = counts
-        self.class_prior_ = np.maximum(counts, 1.0) / np.maximum(counts, 1.0).sum()
+        likely = np.maximum(counts, max(1.0, spread))  # a class that noise hides is not taken for an empty one
+        self.class_prior_ = likely / likely.sum()
         self.classes_ = plan.task.target.array
 
     def _check_targets(self, targets: Array) -> None:
