@@ -6,7 +6,6 @@ from typing import Any, final
 
 import numpy as np
 
-from privet._calls import door
 from privet._numerics import Array
 from privet._progress import track
 from privet._validate import above, at_least, count, fraction, instance, set_frozen
@@ -27,7 +26,6 @@ _WHOLE = {"teachers": 1, "rounds": 1, "batch": 1, "dimensions": 1, "bins": 2, "t
 _SHARED = ("sigma1", "sigma2", "threshold", "batch", "dimensions", "bins", "reach", "blur", "move", "rate")
 
 
-@door
 @final
 @dataclass(frozen=True, kw_only=True)
 class GPATE(TeacherGAN):

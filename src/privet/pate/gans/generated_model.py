@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count
 from privet.errors import SerialisationError
@@ -60,7 +59,6 @@ class GeneratedModel:
         """The way in which points are written."""
         return table_task_of(self._told) if "table" in self._told else image_task_of(self._told)
 
-    @door
     def sample(self, n: int, *, source: Source | None = None) -> Any:
         """`n` generated rows, free of charge: columns by name, or images with their classes. `source` is for tests."""
         from privet.pate.gans.generator import Generator
@@ -75,7 +73,6 @@ class GeneratedModel:
         classes = [each[1].numpy() for each in pieces] or [np.zeros(0, dtype=np.int64)]
         return task.decoded(np.concatenate(points), np.concatenate(classes))
 
-    @door
     def save(self, path: str | Path) -> None:
         """Write the model as a file of arrays: no data, no pickle, nothing that is run when it is read."""
         privacy = None
@@ -126,7 +123,6 @@ class GeneratedModel:
         )
 
 
-@door
 def load_generator(path: str | Path) -> GeneratedModel:
     """Read a model that `save` wrote: it makes rows as the original does."""
     try:

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, NoReturn, final
 
 import numpy as np
 
-from privet._calls import door
 from privet._numerics import Array, root_up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidData, InvalidParameter, SerialisationError
@@ -22,7 +21,6 @@ class GeneratedImages(NamedTuple):
     classes: Array
 
 
-@door
 @final
 class Images:
     """Private images, one person's each: bytes (n, height, width) or (n, height, width, channels), and a class of each,

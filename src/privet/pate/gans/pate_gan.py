@@ -8,7 +8,6 @@ from typing import Any, final
 import numpy as np
 
 from privet import accounting
-from privet._calls import door
 from privet._numerics import Array
 from privet._progress import track
 from privet._validate import above, count, instance, set_frozen
@@ -29,7 +28,6 @@ _WANTED = 1.6448536269514722  # of a normal variable, one in twenty is larger
 _WHOLE = ("teachers", "labels", "batch", "teacher_steps", "student_steps", "generator_steps", "latent")
 
 
-@door
 @final
 @dataclass(frozen=True, kw_only=True)
 class PATEGAN(TeacherGAN):

@@ -38,7 +38,7 @@ def replaced_pair() -> Pair:
 
 
 def image_pair() -> Pair:
-    """Two images, and one of them."""
-    images = np.array([[[255, 0], [0, 0]], [[0, 0], [0, 255]]], dtype=np.uint8)
-    task = ImageTask((2, 2), 2)
-    return task, Images(images, np.array([0, 1]), classes=2), Images(images[:1], np.array([0]), classes=2)
+    """Three images, and two of them: counts of classes differ above their least."""
+    images = np.array([[[255, 0], [0, 0]], [[0, 0], [0, 255]], [[0, 0], [0, 250]]], dtype=np.uint8)
+    classes, task = np.array([0, 1, 1]), ImageTask((2, 2), 2)
+    return task, Images(images, classes, classes=2), Images(images[:2], classes[:2], classes=2)

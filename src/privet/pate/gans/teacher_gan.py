@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack, final
 
-from privet._calls import door
 from privet._validate import count, items, set_frozen
 from privet.errors import InvalidParameter
 from privet.ledger import current, pay
@@ -88,7 +87,6 @@ class TeacherGAN(ABC):
         return self._plan(self.task(schema), refuse_pure(Guarantee(**promise)))
 
     @final
-    @door
     @spelt_out
     def fit(
         self,
