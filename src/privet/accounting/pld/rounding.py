@@ -346,8 +346,8 @@ def _settle(p: Array, q: Array, growth: Array, settled: Array, index: int) -> bo
 
 
 def _enough(p: Array, q: Array, growth: float, move: int) -> tuple[int, float, float] | None:
-    """How many cells after the first it takes until they balance on a node, the share of the last of them, and the P-mass
-    of those before it; None where there are not enough (the first lacks some, by the choice of the node).
+    """The number of cells after the first that it takes until they balance on a node, the share of the last of them, and
+    the P-mass of those before it; None where there are not enough (the first lacks some, by the choice of the node).
     """
     excess = (p - growth * q) * move
     total = excess.cumsum()
