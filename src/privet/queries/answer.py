@@ -99,12 +99,12 @@ class Answer:
             raise InvalidParameter("an answer is laid out wide where every combination of its keys has one row")
         order = {title: np.array([places[row, key] for row in rows]) for key, title in titles.items()}
         first = np.array([places[row, next(iter(titles))] for row in rows])
-        made = [
+        values, lower, upper = (
             {title: each[name][at] for title, at in order.items()} if name in each else {}
             for each in (self.values, self.lower, self.upper)
-        ]
+        )
         keys, labels = ({each: held[each][first] for each in rest if each in held} for held in (self.keys, self.labels))
-        return Answer(keys, *made, self.confidence, labels=labels)
+        return Answer(keys, values, lower, upper, self.confidence, labels=labels)
 
     def to_arrays(self) -> dict[str, Any]:
         """The fields, for a store: apart, so that no name of a column can stand for another."""

@@ -27,7 +27,7 @@ def last(column: object, *, by: object) -> Last:
     >>> last("ward", by="day")
     Last(column='ward', by='day')
     """
-    names = [getattr(each, "name", each) for each in (column, by)]
+    names: list[Any] = [getattr(each, "name", each) for each in (column, by)]
     return Last(instance("column", names[0], str), instance("by", names[1], str))
 
 
@@ -56,8 +56,9 @@ def with_features(rows: Node, asked: Mapping[str, Any], bounds: object) -> Node:
                 f"what may {name} of one person be? Give bounds={{{name!r}: (lower, upper)}}: they are public, and noise "
                 "follows from them"
             )
-        ends = tuple(map(plain_number, items(f"the bounds of {name}", declared[name])))
+        ends = list(map(plain_number, items(f"the bounds of {name}", declared[name])))
         if len(ends) != 2:
             raise InvalidParameter(f"the bounds of {name} are two numbers, such as (0, 5000)")
-        features[name] = Feature(*(("count", None) if isinstance(given, Count) else ("sum", given.column)), bounds=ends)
+        of = None if isinstance(given, Count) else given.column
+        features[name] = Feature("count" if of is None else "sum", of, bounds=(ends[0], ends[1]))
     return PerPerson(rows, tuple(features.items()))
