@@ -27,7 +27,8 @@ def quantile_attack(
     Strangers are records (x, y) that were not trained on and are no suspects. One half of them learns which sureness
     a record with such columns has at the quantile 1 - `fpr`; the other half shifts all thresholds together, so that a
     further stranger is accused with probability at most `fpr`. A score is the distance from the record's threshold:
-    positive ones are accused.
+    positive ones are accused. Members and others must be people of one kind: the attack looks at columns, and would find
+    members who have other columns than the rest, whatever the model knows.
 
     **Guarantee:** a stranger is accused with probability at most `fpr`, on average over strangers and not for each
     kind of them. **Reference:** Bertran et al. 2023; conformal correction: Romano, Patterson & Candès 2019.
@@ -63,7 +64,8 @@ def quantile_attack(
         "conformal quantile",
         scores,
         suspects,
-        assumes="the attacker sees the probabilities of each record, and has strangers of the same population",
+        assumes="the attacker sees the probabilities of each record, and has strangers of the population of which members and "
+        "others are",
         model=model,
         claim=claim,
         alpha=alpha,
