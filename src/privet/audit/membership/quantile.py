@@ -64,8 +64,7 @@ def quantile_attack(
         "conformal quantile",
         scores,
         suspects,
-        assumes="the attacker sees the probabilities of each record, and has strangers of the population of which members and "
-        "others are",
+        assumes="the attacker sees the probabilities of each record, and has strangers of one kind with members and others",
         model=model,
         claim=claim,
         alpha=alpha,
