@@ -157,7 +157,6 @@ class Aggregator(Mechanism[Votes, Array]):
     def _bound(self, counts: Array, orders: Array) -> Array:
         """The published bound on the Rényi divergence of each query at each order."""
 
-    @door
     def published_epsilon(self, votes: Votes, *, delta: float, classic: bool = False) -> Private[float]:
         """The epsilon that the published theorem gives for these votes, to compare with papers: `classic` is their
         conversion to epsilon. The theorem bounds one of the two directions, so that it may be too small; what

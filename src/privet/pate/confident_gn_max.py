@@ -124,7 +124,6 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
         check_figure(votes, delta, teachers_of(self.unit, self.fixed_ids))
         return exact_epsilon(ConfidentVotes(self.threshold, self.sigma1, self.sigma2), votes, delta, self.loss)
 
-    @door
     def published_epsilon(self, votes: Votes, labels: object, *, delta: float, classic: bool = False) -> Private[float]:
         """The epsilon that papers print for these votes and the labels that came of them: all thresholds, and those
         queries that were answered. A sum over what happened to be answered bounds nothing: for comparison only.

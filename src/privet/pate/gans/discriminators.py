@@ -72,6 +72,7 @@ class Discriminators:
         loss = functional.softplus(outputs(self._layers, generated)).mean(dim=(1, 2))
         if len(self._points):
             own = self._dressed(self._points[picked], self._classes_of[picked], self._classes)
+            own = torch.where(there[:, None, None] > 0.0, own, 0.0)  # an empty part picks rows of another: none is seen
             loss = loss + there * functional.softplus(-outputs(self._layers, own)).mean(dim=(1, 2))
         torch.autograd.backward(loss.sum())
         self._optimizer.step()
