@@ -133,7 +133,8 @@ def test_they_are_kept_and_used():
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=10.0, delta=1e-6), unit=table.unit)
     release = ledger.release(table.find_bounds("cost"), epsilon=1.0, delta=1e-6, key="bounds")
     assert ledger.spent.epsilon <= 1.0 + 1e-9
-    narrow = table.with_bounds(release.value)
+    narrow = table.with_bounds(release)
+    assert narrow.columns == table.with_bounds(release.value).columns
     wide, close = (t.agg(m=pv.mean("cost")).preview(epsilon=1.0).half_width["m"] for t in (table, narrow))
     assert close < wide / 1e4
     mean = ledger.release(narrow.agg(m=pv.mean("cost")), epsilon=1.0).value["m"][0]

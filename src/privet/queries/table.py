@@ -11,6 +11,7 @@ from privet._calls import door
 from privet._markup import grid, note
 from privet._validate import flag, items
 from privet.errors import InvalidParameter, UnknownName
+from privet.mechanisms import Release
 from privet.queries.aggregate import Aggregate, AggregateOf
 from privet.queries.aggregates import Count, with_columns
 from privet.queries.bins import bins_of, edges_of, from_multiples
@@ -377,11 +378,12 @@ class Table(Described):
             )
         return bounds_question(self.rows, self.data, column, failing)
 
-    def with_bounds(self, found: FoundBounds) -> "Table":
+    def with_bounds(self, found: FoundBounds | Release[FoundBounds]) -> "Table":
         """The column moved into bounds that were found: its noise follows from them."""
+        found = found.value if isinstance(found, Release) else found
         if not isinstance(found, FoundBounds):
             raise InvalidParameter(
-                "give what ledger.release(table.find_bounds(...)).value found; of bounds that you know write "
+                "give what ledger.release(table.find_bounds(...)) found; of bounds that you know write "
                 'table.derive(cost=table["cost"].clip(0, 500))'
             )
         made = Clip(Ref(found.column), found.lower, found.upper)
