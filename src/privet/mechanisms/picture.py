@@ -19,6 +19,7 @@ _MOST_NAMES = 60  # groups with a name of their own that fit into one picture
 _MOST_PANELS = 6
 _MOST_SERIES = len(PALETTE)
 _LONG = 12  # letters of a label that still stands upright
+_ALL = "(all)"  # stands in an answer of several tables where a table does not have a key
 
 
 class Series(NamedTuple):
@@ -38,7 +39,7 @@ class Series(NamedTuple):
     def kept(self, rows: Array) -> "Series":
         """Some of the rows, with the keys that have a value in them."""
         keys = {name: column[rows] for name, column in self.keys.items()}
-        keys = {name: _numbers(column) for name, column in keys.items() if any(x is not None for x in column.tolist())}
+        keys = {name: _numbers(column) for name, column in keys.items() if set(column.tolist()) != {_ALL}}
         low, high = (None if end is None else end[rows] for end in (self.low, self.high))
         return self._replace(keys=keys, values=self.values[rows], low=low, high=high)
 
@@ -172,7 +173,8 @@ def _tables(series: Series) -> list[Series]:
     if not series.keys:
         return [series]
     held = [
-        tuple(each is None for each in row) for row in zip(*(c.tolist() for c in series.keys.values()), strict=True)
+        tuple(isinstance(each, str) and each == _ALL for each in row)
+        for row in zip(*(c.tolist() for c in series.keys.values()), strict=True)
     ]
     return [
         series.kept(np.array([place for place, each in enumerate(held) if each == kind]))

@@ -262,7 +262,7 @@ class Table(Described):
         >>> visits = pv.Table(data, columns=columns, unit=pv.Person("who", max_rows=9))
         >>> bounds = {"total": (0, 900), "n": (0, 9)}
         >>> visits.per_person(total=pv.sum("cost"), n=pv.count(), latest=pv.last("cost", by="day"), bounds=bounds)
-        <private table: total, n, latest; one person (who; at most 1 rows)>
+        <private table: total, n, latest; protected: one person (who; at most 1 rows)>
         """
         return Table._of(with_features(self.rows, features, bounds), self.data)
 
