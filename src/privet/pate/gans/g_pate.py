@@ -16,7 +16,7 @@ from privet.pate.confident_gn_max import ConfidentGNMax
 from privet.pate.gans.bought import kept, most_bought
 from privet.pate.gans.generated_model import GeneratedModel
 from privet.pate.gans.parts import exact_parts
-from privet.pate.gans.small_rows import image_pair, replaced_pair, table_pair
+from privet.pate.gans.small_rows import counted_pair, image_pair, replaced_pair, table_pair
 from privet.pate.gans.task import GanTask
 from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
 from privet.pate.gn_max import GNMax
@@ -229,8 +229,13 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
             task, left, right = pair()
             yield Example(cls(task=task, sigma1=2.0, threshold=0.5, bins=4, **small), left, right, cost="costly")
         task, left, right = image_pair()
-        counts = Gaussian(scale=1.0, sensitivity=task.counts_reach)
         one = small | {"teachers": 1, "teacher_steps": 12, "reach": 1.0, "dimensions": 4}
         yield Example(cls(task=task, blur=1.0, **one), left, right, cost="costly")
-        sure = one | {"sigma1": 2.0, "threshold": 0.5, "bins": 4}
-        yield Example(cls(task=task, counts=counts, **sure), left, right, cost="costly")
+        # two teachers agree or not: a row turns that, which a replay has to see
+        sure = one | {"teachers": 2, "sigma1": 2.0, "threshold": 0.75, "bins": 4}
+        yield Example(cls(task=task, **sure), left, right, cost="costly")
+        alone = sure | {"teachers": 1, "threshold": 0.5, "sigma1": 0.5}
+        yield Example(cls(task=task, **alone), left, right, cost="costly")
+        task, left, right = counted_pair()
+        counts = Gaussian(scale=1.0, sensitivity=task.counts_reach)
+        yield Example(cls(task=task, counts=counts, **small), left, right, cost="costly")

@@ -17,7 +17,7 @@ from privet.noise import KeyedStream
 from privet.pate.gans.bought import kept, most_bought
 from privet.pate.gans.generated_model import GeneratedModel
 from privet.pate.gans.parts import exact_parts
-from privet.pate.gans.small_rows import image_pair, replaced_pair, table_pair
+from privet.pate.gans.small_rows import counted_pair, grey_pair, image_pair, replaced_pair, table_pair
 from privet.pate.gans.task import GanTask
 from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
 from privet.pate.gn_max import GNMax
@@ -220,7 +220,12 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel]):
         task, left, right = image_pair()
         bought = PATEGAN(teachers=3, labels=3, label_share=0.0, **small)._plan(task, promise)
         yield Example(bought, left, right, promise, cost="costly")
+        task, left, right = counted_pair()
         counts = Gaussian(scale=1.0, sensitivity=task.counts_reach)
+        yield Example(
+            cls(task=task, teachers=2, sigma=2.0, labels=6, counts=counts, **small), left, right, cost="costly"
+        )
         # one teacher, with and without a row: its row turns labels, which a replay has to see
-        counted = cls(task=task, teachers=1, sigma=2.0, labels=6, counts=counts, **small | {"teacher_steps": 12})
-        yield Example(counted, left, right, cost="costly")
+        task, left, right = grey_pair()
+        alone = cls(task=task, teachers=1, sigma=2.0, labels=24, **small | {"teacher_steps": 20, "batch": 8})
+        yield Example(alone, left, right, cost="costly")

@@ -38,7 +38,21 @@ def replaced_pair() -> Pair:
 
 
 def image_pair() -> Pair:
-    """Three images, and two of them: counts of classes differ above their least."""
-    images = np.array([[[255, 0], [0, 0]], [[0, 0], [0, 255]], [[0, 0], [0, 250]]], dtype=np.uint8)
+    """Two images, and one of them."""
+    images = np.array([[[255, 0], [0, 0]], [[0, 0], [0, 255]]], dtype=np.uint8)
+    task = ImageTask((2, 2), 2)
+    return task, Images(images, np.array([0, 1]), classes=2), Images(images[:1], np.array([0]), classes=2)
+
+
+def counted_pair() -> Pair:
+    """Three images, and two of them: counts of classes differ above 1, below which none is taken."""
+    images = np.array([[[255, 0], [0, 0]], [[0, 0], [0, 255]], [[255, 255], [255, 255]]], dtype=np.uint8)
     classes, task = np.array([0, 1, 1]), ImageTask((2, 2), 2)
     return task, Images(images, classes, classes=2), Images(images[:2], classes[:2], classes=2)
+
+
+def grey_pair() -> Pair:
+    """One grey image, which a teacher can hardly tell from what an untrained generator makes, and none."""
+    images, task = np.full((1, 2, 2), 128, dtype=np.uint8), ImageTask((2, 2), 1)
+    none = np.zeros(0, dtype=np.int64)
+    return task, Images(images, np.zeros(1, dtype=np.int64), classes=1), Images(images[:0], none, classes=1)
