@@ -17,7 +17,7 @@ from privet.noise import KeyedStream
 from privet.pate.gans.bought import kept, most_bought
 from privet.pate.gans.generated_model import GeneratedModel
 from privet.pate.gans.parts import exact_parts
-from privet.pate.gans.small_rows import counted_pair, grey_pair, image_pair, replaced_pair, table_pair
+from privet.pate.gans.small_rows import counted_pair, image_pair, replaced_pair, single_pair, table_pair
 from privet.pate.gans.task import GanTask
 from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
 from privet.pate.gn_max import GNMax
@@ -226,6 +226,7 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel]):
             cls(task=task, teachers=2, sigma=2.0, labels=6, counts=counts, **small), left, right, cost="costly"
         )
         # one teacher, with and without a row: its row turns labels, which a replay has to see
-        task, left, right = grey_pair()
-        alone = cls(task=task, teachers=1, sigma=2.0, labels=24, **small | {"teacher_steps": 20, "batch": 8})
-        yield Example(alone, left, right, cost="costly")
+        for ill in (False, True):
+            task, left, right = single_pair(ill)
+            alone = cls(task=task, teachers=1, sigma=2.0, labels=32, **small | {"teacher_steps": 15, "batch": 16})
+            yield Example(alone, left, right, cost="costly")

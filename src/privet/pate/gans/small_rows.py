@@ -51,8 +51,11 @@ def counted_pair() -> Pair:
     return task, Images(images, classes, classes=2), Images(images[:2], classes[:2], classes=2)
 
 
-def grey_pair() -> Pair:
-    """One grey image, which a teacher can hardly tell from what an untrained generator makes, and none."""
-    images, task = np.full((1, 2, 2), 128, dtype=np.uint8), ImageTask((2, 2), 1)
-    none = np.zeros(0, dtype=np.int64)
-    return task, Images(images, np.zeros(1, dtype=np.int64), classes=1), Images(images[:0], none, classes=1)
+def single_pair(ill: bool) -> Pair:
+    """One row with one yes or no, and none: a teacher takes such points for real only where it has seen the row.
+
+    >>> single_pair(True)[0].width
+    1
+    """
+    task = TableTask(Source("people", (("ill", Bool()),), Rows()), ("ill",))
+    return task, Data({"people": {"ill": np.array([ill])}}), Data({"people": {"ill": np.zeros(0, dtype=bool)}})
