@@ -1,9 +1,11 @@
 """Truncated samples: the rate of a full batch, every number of records up to the cap, and what one number would miss."""
 
 import itertools
+import math
 from fractions import Fraction
 from math import comb
 
+import numpy as np
 import pytest
 
 from privet import accounting, privacy
@@ -57,3 +59,31 @@ def test_the_published_setting():
     """dp-accounting has 17.904 here; the rate q in the place of that of a full batch gave 19.691."""
     parts = privacy.Repeated(made(0.5, 2, 4), 3), privacy.Repeated(made(0.5, 2, 3), 2)
     assert 16.45 < accounting.epsilon(privacy.Composed(parts), delta=1e-6).upper < 16.50
+
+
+def _sums(records, q, batch):
+    """The law of the sum of a batch, over all samples and subsets: how likely each sum is."""
+    law = {}
+    for joined in itertools.product((False, True), repeat=len(records)):
+        chance = math.prod(q if each else 1.0 - q for each in joined)
+        taken = [each for each, there in zip(records, joined, strict=True) if there]
+        kept = list(itertools.combinations(taken, min(batch, len(taken))))
+        for each in kept:
+            law[sum(each)] = law.get(sum(each), 0.0) + chance / len(kept)
+    return law
+
+
+@pytest.mark.parametrize("others", sorted({tuple(sorted(each)) for each in itertools.product((-1, 0, 1), repeat=3)}))
+def test_no_data_set_that_is_enumerated_shows_more(others):
+    """Sums of at most two of four records with normal noise, by quadrature, in both directions."""
+    z = np.linspace(-12.0, 12.0, 24_001)
+    densities = [
+        sum(chance * np.exp(-0.5 * (z - at) ** 2) for at, chance in _sums(records, 0.5, 2).items())
+        / math.sqrt(2 * math.pi)
+        for records in ((1, *others), others)
+    ]
+    loss, step = made(0.5, 2, 4), z[1] - z[0]
+    for direction, (left, right) in (("remove", densities), ("add", densities[::-1])):
+        for epsilon in (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0):
+            shown = float(np.maximum(left - math.exp(epsilon) * right, 0.0).sum()) * step
+            assert shown <= loss.profile(epsilon, direction) + 1e-6

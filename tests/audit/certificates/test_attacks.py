@@ -47,7 +47,8 @@ def test_a_certificate_is_read_back_and_has_a_page(name):
     assert again == made
     page = report.audit_page(again)
     assert "http" not in page.replace("http-equiv", "")
-    assert dict(report.audit_facts(again))["Verdict"] == made.verdict
+    told = "none: these are figures of a risk" if name == "table" else made.verdict  # no claim was tested
+    assert dict(report.audit_facts(again))["Verdict"] == told
 
 
 def test_the_verdicts():
