@@ -136,6 +136,8 @@ def test_of_columns(name: str, ledger: pv.Ledger) -> None:
     for column in ("nobody", "", "who", KINDS[name].wrong, 3, b"age", ["age"], ("age", "cost"), None, float, "a\x00"):
         if "sql" in name and not isinstance(column, str):
             continue
+        if name.startswith("groups") and column == ["age"]:  # as pandas takes it: no mistake
+            continue
 
         def ask(it: pv.Ledger, c: Any = column) -> Any:
             kind = KINDS[name]

@@ -128,6 +128,6 @@ def test_a_refusal_names_the_point_that_is_granted_instead():
     assert point is not None
     with pytest.raises(BudgetExceeded) as refusal:
         ledger.reserve(large, at=point[1])
-    assert repr(point) in str(refusal.value)
+    assert f"epsilon {point[0]:g} and delta {point[1]:g}" in str(refusal.value)
     ledger.reserve(ApproxLoss(*point))
     assert math.isclose(point[0], 0.5)
