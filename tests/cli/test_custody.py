@@ -44,7 +44,7 @@ def test_log_in_words_as_json_and_as_csv(privet, visits, tmp_path):
 def test_report_writes_a_page_for_its_owner(privet, visits, tmp_path):
     page = tmp_path / "visits.html"
     assert privet("ledger", "report", visits, "--html", page).code == 0
-    assert "used 16.7%".capitalize() in page.read_text()
+    assert "So far: used 16.7%" in page.read_text()
     assert page.stat().st_mode & 0o777 == 0o600
     assert privet("ledger", "report", visits, "--html", tmp_path / "no" / "page.html").code == 2
 

@@ -8,9 +8,10 @@ import numpy as np
 from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
 from privet.tables.columns import Category, Column, Date, Float, Int
 from privet.tables.expressions import Bin, Compare, Expression, Linear, Part, Ref
+from privet.tables.features import Feature
 from privet.tables.keys import KeySet
 from privet.tables.person import Person, Rows
-from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
+from privet.tables.plan import Derive, Linked, Node, PerPerson, PersonJoin, PublicJoin, Source, Union, Where
 from tests.oracles import array_engine
 
 P = 2**31 - 1
@@ -61,6 +62,15 @@ def subjects(relation: Any) -> list[Subject]:
         ]
         other = Source("u", (("y", Int(0, 3)),), about)
         made.append(Subject(f"person join {place}", asked(PersonJoin(source, other)), ("t", "u")))
+        features = (
+            ("n", Feature("count", bounds=(0, 3))),
+            ("x", Feature("sum", "x", bounds=(LOW, HIGH))),
+            ("last", Feature("last", "x", by="d")),
+        )
+        made += [
+            Subject(f"{of} of features {place}", asked(PerPerson(source, features), ("n",), None, of), ("t",))
+            for of in ("x", "last")
+        ]
         link = Source("l", (("g", COLUMNS["g"]),), about)
         made.append(Subject(f"linked {place}", asked(Linked(Source("t", listed, Rows()), link, "g")), ("l",)))
         made.append(

@@ -194,7 +194,7 @@ def test_columns_without_a_name_and_separators_at_the_end(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"who;g;v\na;1;2\n", "split at commas, names 'who;g;v'"),
+        (b"who;g;v\na;1;2\n", "names one column, 'who;g;v': its columns seem to be split at semicolons"),
         (b"who,g,v\ra,1,2\r", "must end in line feeds"),
         ("who,g,v\na,1,2\n".encode("utf-16"), "must be UTF-8"),
         (b",,\n1,2,3\n", "must name the columns"),
