@@ -4,7 +4,7 @@ A name that a room does not have brings the nearest one that it has.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -13,10 +13,13 @@ from privet._calls import nearest
 from privet.errors import MissingExtra, UnknownName
 
 
-def face(names: dict[str, Any], *rooms: str, extra: str | None = None) -> tuple[list[str], Callable[[], list[str]]]:
+def face(
+    names: dict[str, Any], *rooms: str, extra: str | None = None, partly: Mapping[str, str] | None = None
+) -> tuple[list[str], Callable[[], list[str]]]:
     """The `__all__` and the `__dir__` of a room: every name that its `__init__` imports, and the sub-rooms in `rooms`.
 
     `extra` is the optional package without which the room has no names: where it is missing, whoever asks for one is told.
+    `partly` names those that need a package which the rest of the room does not.
 
     Files of a room become attributes of it when they are imported; they are not meant for users, so a module
     is public only when it is named. `names` are the globals of the room: a `__getattr__` is added that says what was
@@ -36,7 +39,8 @@ def face(names: dict[str, Any], *rooms: str, extra: str | None = None) -> tuple[
     )
     room = str(names.get("__name__", "this room"))
     absent = extra is not None and not installed(extra)
-    names.setdefault("__getattr__", _without(room, str(extra)) if absent else unknown_in(room, public))
+    lacking = {name: package for name, package in (partly or {}).items() if name not in names}
+    names.setdefault("__getattr__", _without(room, str(extra)) if absent else unknown_in(room, public, lacking))
     return public, lambda: list(public)
 
 
@@ -55,12 +59,16 @@ def _without(room: str, extra: str) -> Callable[[str], Any]:
     def missing(name: str) -> Any:
         if name.startswith("_"):  # asked by tools
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        raise MissingExtra(f"{room} needs {extra}, which is not installed; run: pip install 'privet[{extra}]'")
+        raise _missing(room, extra)
 
     return missing
 
 
-def unknown_in(room: str, public: list[str]) -> Callable[[str], Any]:
+def _missing(what: str, extra: str) -> MissingExtra:
+    return MissingExtra(f"{what} needs {extra}, which is not installed; run: pip install 'privet[{extra}]'")
+
+
+def unknown_in(room: str, public: list[str], lacking: Mapping[str, str] | None = None) -> Callable[[str], Any]:
     """The `__getattr__` of a room: what it does not have is refused with the nearest name, here or in another room.
 
     >>> from privet import accounting
@@ -72,6 +80,8 @@ def unknown_in(room: str, public: list[str]) -> Callable[[str], Any]:
     def unknown(name: str) -> Any:
         if name.startswith("_"):  # asked by tools, which want no suggestion
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        if lacking and name in lacking:
+            raise _missing(f"{room}.{name}", lacking[name])
         raise UnknownName(f"{room} has no {name!r}{_suggestion(room, name, public)}")
 
     return unknown

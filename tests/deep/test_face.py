@@ -26,7 +26,12 @@ try:
     from privet.deep import Plan
 except pv.errors.PrivetError as refused:
     said.append([type(refused).__name__, str(refused)])
-print(json.dumps({"said": said, "names": dir(pv.deep), "left out": dict(pv.testing.load_rooms())}))
+try:
+    pv.pate.PATEGAN
+except pv.errors.PrivetError as refused:
+    generators = [type(refused).__name__, str(refused)]
+told = {"generators": generators, "votes": pv.pate.GNMax.__name__, "said": said, "names": dir(pv.deep)}
+print(json.dumps({**told, "left out": dict(pv.testing.load_rooms())}))
 """
 
 
@@ -36,4 +41,6 @@ def test_a_missing_torch_is_named_with_its_remedy_and_no_other_room_misses_it():
     words = "privet.deep needs torch, which is not installed; run: pip install 'privet[torch]'"
     assert found["said"] == [["MissingExtra", words]] * 2
     assert found["names"] == []  # to look at the room is no error
-    assert all(name.startswith("privet.deep.") for name in found["left out"])
+    assert found["generators"] == ["MissingExtra", words.replace("privet.deep", "privet.pate.PATEGAN")]
+    assert found["votes"] == "GNMax"
+    assert all(name.startswith(("privet.deep.", "privet.pate.gans.")) for name in found["left out"])

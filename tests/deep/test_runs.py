@@ -110,7 +110,7 @@ def test_a_checkpoint_is_arrays_and_json_without_keys_or_noise(tmp_path):
     facts = json.loads(body["facts"])
     assert set(facts) == {"format", "run", "done", "state"}
     assert set(facts["run"]) == {"key", "plan", "start"}
-    assert set(facts["state"]["dict"]) == {"average", "divisor", "optimizers", "step", "stopped", "weights"}
+    assert set(facts["state"]["dict"]) == {"average", "clip", "divisor", "optimizers", "step", "stopped", "weights"}
     assert facts["done"] == 3
     sizes = {tuple(each.shape) for each in body["arrays"].values()}
     assert sizes == {(1, 3), (1,), ()}  # weights and their moments, and how many steps: no vector of noise

@@ -20,4 +20,5 @@ if installed("torch"):
     from privet.pate.gans.image_task import Images as Images
     from privet.pate.gans.pate_gan import PATEGAN as PATEGAN, PATEGANPlan as PATEGANPlan
 
-__all__, __dir__ = face(globals())
+_WITH_TORCH = ("GPATE", "GPATEPlan", "GeneratedModel", "Images", "PATEGAN", "PATEGANPlan", "load_generator")
+__all__, __dir__ = face(globals(), partly=dict.fromkeys(_WITH_TORCH, "torch"))
