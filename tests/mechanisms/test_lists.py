@@ -8,8 +8,9 @@ import pytest
 from scipy import stats
 
 from privet import noise
-from privet.mechanisms import Gaussian, Laplace
+from privet.mechanisms import Gaussian, Laplace, Staircase, registered_mechanisms
 from privet.mechanisms.families import values
+from privet.mechanisms.families.additive import AdditiveMechanism
 
 ALPHA = 1e-6  # false-alarm probability of a statistical test here
 ODD = [
@@ -74,3 +75,19 @@ def test_as_many_draws_whether_or_not_a_number_is_no_double():
             mechanism.release(items)
         counts.append(asked)
     assert counts == [[100, 1], [100, 2]]
+
+
+# the staircase is for one number
+ADDITIVE = [
+    each for each in registered_mechanisms().values() if issubclass(each, AdditiveMechanism) and each is not Staircase
+]
+
+
+@pytest.mark.parametrize("kind", ADDITIVE, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("length", [63, 64, 200])
+def test_every_mechanism_that_adds_noise_reads_all_numbers_of_a_list(kind, length):
+    """What is no double was 0 to a mechanism that draws in its own way: so a number that moves by a hair moved by all of it."""
+    items = [Fraction(10**6 * (1 + place), 3) if place % 2 else float(10**6 * place) for place in range(length)]
+    made = kind.for_budget(epsilon=1.0, **({"delta": 1e-6} if kind is Gaussian else {}), sensitivity=1e-3)
+    found = np.asarray(made.release(items).value)
+    assert np.abs(found - np.array([float(each) for each in items])).max() < 10.0

@@ -14,7 +14,7 @@ from privet._validate import count, open_fraction
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.laplace_scale import LaplaceScale
-from privet.mechanisms.families.values import Numbers
+from privet.mechanisms.families.values import Numbers, read_value
 from privet.mechanisms.mechanism import Example, Source, register
 from privet.noise import Steps
 from privet.privacy import Guarantee, Unit
@@ -54,6 +54,9 @@ class Ball(LaplaceScale, AdditiveMechanism):
     def standard_deviation(self) -> float:
         """Of the noise on a single number; on each of K coordinates it is scale sqrt(K + 1)."""
         return math.sqrt(2.0) * self.scale
+
+    def _prepare(self, value: object) -> Numbers:
+        return read_value(value)  # all coordinates share one noise: none of them can be drawn apart
 
     def _draw(self, prepared: Numbers, runs: int, source: Source) -> Array:
         if prepared.array is not None:
