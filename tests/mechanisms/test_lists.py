@@ -86,7 +86,7 @@ ADDITIVE = [
 @pytest.mark.parametrize("kind", ADDITIVE, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("length", [63, 64, 200])
 def test_every_mechanism_that_adds_noise_reads_all_numbers_of_a_list(kind, length):
-    """What is no double was 0 to a mechanism that draws in its own way: so a number that moves by a hair moved by all of it."""
+    """What is no double was 0 to a mechanism that draws in its own way: a hair moved a number by all of it."""
     items = [Fraction(10**6 * (1 + place), 3) if place % 2 else float(10**6 * place) for place in range(length)]
     made = kind.for_budget(epsilon=1.0, **({"delta": 1e-6} if kind is Gaussian else {}), sensitivity=1e-3)
     found = np.asarray(made.release(items).value)

@@ -126,17 +126,20 @@ def check_failures(ledger: pv.Ledger) -> None:
 
 
 def check_refusals(ledger: pv.Ledger) -> None:
-    """A refusal looks at no data, draws nothing, costs nothing, and says spent, requested and remaining."""
-    texts, draws = set(), []
+    """A refusal looks at no data, draws nothing, costs nothing, and says what was asked and what is left."""
+    texts, explained, draws = set(), set(), []
     ledger.reserve(PureLoss(0.75))
     for data in (None, 0, SECRET, np.zeros(10**6), Poison()):
         with pytest.raises(BudgetExceeded) as caught:
             ledger.release(Coin(0.5, before=lambda _: draws.append(1)), data)
         texts.add(str(caught.value))
+        explained.add(caught.value.explain())
     assert draws == []
-    (text,) = texts
-    for word in ("spent", "requested", "remaining", "0.75", "0.5", "0.25"):
+    (text,), (long,) = texts, explained
+    for word in ("asked", "left", "nothing was spent", "0.5", "0.25"):
         assert word in text
+    for word in ("spent", "requested", "remaining", "0.75", "0.5", "0.25"):
+        assert word in long
     assert len(books_of(ledger).reserved) == 1
 
 

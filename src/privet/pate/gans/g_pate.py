@@ -236,6 +236,9 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
         yield Example(cls(task=task, **sure), left, right, cost="costly")
         alone = sure | {"teachers": 1, "threshold": 0.5, "sigma1": 0.5}
         yield Example(cls(task=task, **alone), left, right, cost="costly")
+        promise = Guarantee(mu=2.0 * (1.0 + 1e-9))  # of two rounds of four queries, each sqrt(2)/sigma2-GDP
+        bought = GPATE(label_share=0.0, bins=4, **small)._plan(task, promise)
+        yield Example(bought, left, right, promise, cost="costly")
         task, left, right = counted_pair()
         counts = Gaussian(scale=1.0, sensitivity=task.counts_reach)
         yield Example(cls(task=task, counts=counts, **small), left, right, cost="costly")
