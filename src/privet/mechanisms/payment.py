@@ -64,8 +64,8 @@ class Payer(ABC):
         >>> step = pv.mechanisms.Laplace.for_budget(epsilon=0.1, sensitivity=1.0)
         >>> with ThreadPoolExecutor(2) as pool:
         ...     made = list(pool.map(ledger.task(step.release), [1, 2, 3]))
-        >>> [release.paid["entry"] for release in made] == sorted(release.paid["entry"] for release in made)
-        True
+        >>> len({release.paid["entry"] for release in made})
+        3
         """
         if not callable(work):
             raise InvalidParameter(f"task takes a function, got {type(work).__name__}")
