@@ -50,13 +50,6 @@ plant(
     "if prepared.apart is None:",
 )
 plant(
-    "ball: numbers that are no doubles are 0",
-    "mechanisms:Ball._prepare",
-    "return read_value(value)",
-    "return super(Ball, self)._prepare(value)",
-    "tests/mechanisms/test_lists.py",
-)
-plant(
     "additive: integers are rounded to doubles before noise",
     "mechanisms:read_doubles",
     "if -_WHOLE <= top <= _WHOLE and bottom",

@@ -321,3 +321,10 @@ plant(
     "while len(found) < m and not len(found):",
     "tests/seams/test_subsets.py",
 )
+plant(
+    "ball: numbers that are no doubles are 0",
+    "mechanisms:Ball._prepare",
+    "return read_value(value)",
+    "return super(Ball, self)._prepare(value)",
+    "tests/mechanisms/test_lists.py",
+)
