@@ -31,7 +31,7 @@ from privet.privacy import (
 )
 
 Winner = Callable[..., int]
-_FARTHEST = 64.0  # times the noise of any number of classes: the least noise of two classes is looked for within it
+FARTHEST = 64.0  # times the noise of any number of classes: the least noise of two classes is looked for within it
 
 
 def teachers_of(unit: Unit, fixed_ids: bool) -> int:
@@ -195,7 +195,7 @@ class Aggregator(Mechanism[Votes, Array]):
         if made.classes == 2 and made.teachers is not None:
             least = accounting.calibrate(
                 lambda each: cls(**(public | {name: each})).loss,
-                bounds=(value / _FARTHEST, value * _FARTHEST),
+                bounds=(value / FARTHEST, value * FARTHEST),
                 **target.keywords(),
             )
             made = cls(**(public | {name: least}))

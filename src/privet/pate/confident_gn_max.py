@@ -11,13 +11,14 @@ from privet._cache import kept_property
 from privet._calls import door
 from privet._numerics import Array, root_up
 from privet._private import Private
-from privet._validate import above, count, finite, flag, open_fraction, set_frozen
+from privet._validate import above, count, finite, flag, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Algorithm, Example, Form, Gaussian, Numbers, Sensitivity, Source, register
 from privet.pate.aggregator import check_unit, check_votes, teachers_of
 from privet.pate.figures import check_figure, exact_epsilon, published_epsilon
-from privet.pate.gn_max import GNMax, scale_up
+from privet.pate.gn_max import GNMax
 from privet.pate.small_votes import moved
+from privet.pate.two_noises import with_two_noises
 from privet.pate.vote_law import ConfidentVotes
 from privet.pate.vote_theorems import gn_theorem, log_losing_normal, threshold_theorem
 from privet.pate.votes import Votes
@@ -163,22 +164,16 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
         >>> made.sigma1 > made.sigma2
         True
         """
-        target, unit = Guarantee(**promise), as_unit(unit)
-        taken = above("share", open_fraction("share", share), 0.0)
-        first, second = target.as_mu().split((taken, 1.0 - taken))
-        changed = teachers_of(unit, fixed_ids)
-        made = cls(
-            threshold=threshold,
-            sigma1=scale_up(changed * root_up(count("queries", queries, 1)), first),
-            sigma2=scale_up(changed * root_up(2 * count("answers", answers, 1)), second),
-            queries=queries,
-            answers=answers,
-            classes=classes,
-            teachers=teachers,
-            unit=unit,
-            fixed_ids=fixed_ids,
-        )
-        return made._charged_at(target)
+        public = {
+            "threshold": threshold,
+            "queries": queries,
+            "answers": answers,
+            "classes": classes,
+            "teachers": teachers,
+            "unit": as_unit(unit),
+            "fixed_ids": fixed_ids,
+        }
+        return with_two_noises(cls, public, Guarantee(**promise), share)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -8,12 +8,13 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet._numerics import Array, root_up
-from privet._validate import above, count, finite, fraction, open_fraction, set_frozen
+from privet._validate import above, count, finite, fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import BlockAlgorithm, Example, Form, Gaussian, Numbers, Sensitivity, Source, register
 from privet.pate.aggregator import check_unit, check_votes, teachers_of
-from privet.pate.gn_max import GNMax, scale_up
+from privet.pate.gn_max import GNMax
 from privet.pate.small_votes import moved, usual_class
+from privet.pate.two_noises import with_two_noises
 from privet.pate.votes import Votes
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit, as_unit
 
@@ -191,25 +192,19 @@ class InteractiveGNMax(BlockAlgorithm[Votes, Array]):
         >>> made.sigma1 > made.sigma2
         True
         """
-        target, unit = Guarantee(**promise), as_unit(unit)
-        taken = above("share", open_fraction("share", share), 0.0)
-        first, second = target.as_mu().split((taken, 1.0 - taken))
-        changed = teachers_of(unit, fixed_ids)
-        made = cls(
-            threshold=threshold,
-            sigma1=scale_up(changed * root_up(count("queries", queries, 1)), first),
-            sigma2=scale_up(changed * root_up(2 * count("answers", answers, 1)), second),
-            queries=queries,
-            answers=answers,
-            classes=classes,
-            teachers=teachers,
-            student=student,
-            rounds=rounds,
-            confidence=confidence,
-            unit=unit,
-            fixed_ids=fixed_ids,
-        )
-        return made._charged_at(target)
+        public = {
+            "threshold": threshold,
+            "queries": queries,
+            "answers": answers,
+            "classes": classes,
+            "teachers": teachers,
+            "student": student,
+            "rounds": rounds,
+            "confidence": confidence,
+            "unit": as_unit(unit),
+            "fixed_ids": fixed_ids,
+        }
+        return with_two_noises(cls, public, Guarantee(**promise), share)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
