@@ -1,10 +1,10 @@
-"""The first example of each kind in every run, further ones in `make test-slow`.
+"""The first example of each kind in every run, further ones in `make test-slow`; the ends of a grid likewise.
 
 Every law meets every member in both (`tests/whole_run.py` demands it of `make test`); further examples of a member are
-other settings of it.
+other settings of it. A mark leaves the name of a test as it is, and with it its coins.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import cache
 from typing import Any, TypeVar
 
@@ -40,3 +40,26 @@ def first_of_each(
         seen[kind(example)] = number + 1
         params.append(pytest.param(example, id=name(example, number), marks=[pytest.mark.slow] if number else []))
     return params
+
+
+def ends(values: Iterable[Any], also: Container[Any] = ()) -> list[Any]:
+    """Parameters for pytest: the first value, the last one and those in `also` as they are, all others marked as slow.
+
+    For a grid whose members take the same path; where a path changes, both sides belong to the ends or to `also`. A tuple
+    stands for several arguments.
+
+    >>> [each if isinstance(each, int) else (each.values, each.marks[0].name) for each in ends([1, 2, 3, 4], also=[3])]
+    [1, ((2,), 'slow'), 3, 4]
+    """
+    listed = list(values)
+    quick = (0, len(listed) - 1)
+    return [each if place in quick or each in also else slow(each) for place, each in enumerate(listed)]
+
+
+def slow(value: Any) -> Any:
+    """A parameter for pytest that is left to `make test-slow`; a tuple stands for several arguments.
+
+    >>> slow((3, "b")).values, slow(5).values
+    ((3, 'b'), (5,))
+    """
+    return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)

@@ -10,6 +10,7 @@ from privet import noise
 from privet.noise.families import coins
 from privet.noise.families.enclosure import exp_neg
 from privet.noise.families.refined import Refined
+from tests.firsts import ends
 from tests.noise.helpers import ALPHA, Scripted, Sealed, Undecided, module
 
 geometric, gaussian, cauchy = module("geometric"), module("rounded_gaussian"), module("rounded_cauchy")
@@ -40,7 +41,7 @@ def mistakes(filtered, exact, words):
 ERRORS = (2.0**-47, -(2.0**-47))  # 64 ulp
 
 
-@pytest.mark.parametrize("t", [0.07, 0.1, 1.0, 10.0, 1000.0, 2.0**20 - 1])
+@pytest.mark.parametrize("t", ends([0.07, 0.1, 1.0, 10.0, 1000.0, 2.0**20 - 1], also=[0.1, 1.0]))
 def test_geometric(t, monkeypatch):
     t = Fraction(t)
     edges = [
@@ -65,7 +66,7 @@ def test_geometric(t, monkeypatch):
         monkeypatch.undo()
 
 
-@pytest.mark.parametrize("sigma", [0.25, 1.0, 10.0, 1000.0, 2.0**20 - 1])
+@pytest.mark.parametrize("sigma", ends([0.25, 1.0, 10.0, 1000.0, 2.0**20 - 1], also=[10.0]))
 @pytest.mark.parametrize("rest", [Fraction(0), Fraction(1, 3), Fraction(-1, 2)])
 def test_rounded_gaussian(sigma, rest, monkeypatch):
     check_rounded(
@@ -73,7 +74,7 @@ def test_rounded_gaussian(sigma, rest, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("scale", [0.25, 1.0, 10.0, 1000.0])
+@pytest.mark.parametrize("scale", ends([0.25, 1.0, 10.0, 1000.0]))
 @pytest.mark.parametrize("rest", [Fraction(0), Fraction(1, 3), Fraction(-1, 2)])
 def test_rounded_cauchy(scale, rest, monkeypatch):
     def twist(f):

@@ -1,6 +1,5 @@
 """`privet fit`: a private model of a file, by its schema, paid from a ledger."""
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +8,7 @@ import typer
 from privet.cli import options as o
 from privet.cli.app import app
 from privet.cli.ledgers import open_ledger
-from privet.cli.output import print_json, progress, stoppable
+from privet.cli.output import print_json, progress, refuse_unwritable, stoppable
 from privet.errors import InvalidParameter
 
 _EXAMPLES = """\
@@ -20,7 +19,6 @@ Examples (begin with: privet table draft visits.csv --out visits.toml, and fill 
   privet fit visits.parquet --schema visits.toml --target cost --model linear --epsilon 0.5 --delta 1e-6 --ledger
   visits.ledger --json
 """
-_PAYING = "What it may cost, and who pays"
 
 
 @app.command(epilog=_EXAMPLES)
@@ -35,33 +33,13 @@ def fit(
     model: Annotated[
         str, typer.Option(help="A kind of model, such as logistic or ridge; with any other word all are listed.")
     ] = "logistic",
-    epsilon: Annotated[
-        float | None, typer.Option(help="Pay at most this epsilon, such as 1 ...", rich_help_panel=_PAYING)
-    ] = None,
+    epsilon: o.PaidEpsilonOption = None,
     delta: Annotated[
-        float, typer.Option(help="... at this delta, such as 1e-6 (0: pure).", rich_help_panel=_PAYING)
+        float, typer.Option(help="... at this delta, such as 1e-6 (0: pure).", rich_help_panel=o.PAYING)
     ] = 0.0,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            help="The ledger that pays, such as visits.ledger; begin one with: privet ledger init.",
-            rich_help_panel=_PAYING,
-        ),
-    ] = None,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            help="A name for the fit, such as 'May': asked again, it is read back and costs nothing.",
-            rich_help_panel=_PAYING,
-        ),
-    ] = None,
-    about: Annotated[
-        str | None,
-        typer.Option(
-            help="The version of the data in public words, such as 2026-05: another one under a used key is refused.",
-            rich_help_panel=_PAYING,
-        ),
-    ] = None,
+    ledger: o.PayerOption = None,
+    key: o.FitKeyOption = None,
+    about: o.AboutOption = None,
     out: Annotated[Path | None, typer.Option(help="Where the model goes, such as model.json.", metavar="FILE")] = None,
     json: o.JsonOption = False,
 ) -> None:
@@ -75,7 +53,7 @@ def fit(
         raise InvalidParameter(f"--model must be one of {', '.join(sorted(models))}")
     if ledger is None:
         raise InvalidParameter("who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3")
-    _refuse_unwritable(out)
+    refuse_unwritable(out, "fitted")
     table = Table(file, schema=schema)
     made = models[model](epsilon=epsilon, delta=delta, ledger=open_ledger(ledger))
     with stoppable(), progress():
@@ -83,12 +61,6 @@ def fit(
     if out is not None:
         learn.save(made, out)
     _show(made, out, json)
-
-
-def _refuse_unwritable(out: Path | None) -> None:
-    """A model that cannot be written is lost, and paid for: so this is seen before."""
-    if out is not None and (out.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK)):
-        raise InvalidParameter(f"--out: {str(out)!r} cannot be written; nothing was fitted, and nothing paid")
 
 
 def _show(made: Any, out: Path | None, json: bool) -> None:

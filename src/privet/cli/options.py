@@ -11,6 +11,7 @@ Picture = Literal["profile", "tradeoff", "ladder"]
 
 _METHOD = "How it is counted"
 _OUTPUT = "Output"
+PAYING = "What it may cost, and who pays"
 
 
 AccountantOption = Annotated[
@@ -32,3 +33,27 @@ PlotOption = Annotated[
     ),
 ]
 PictureOption = Annotated[Picture, typer.Option(help="Which picture --plot draws.", rich_help_panel=_OUTPUT)]
+
+PaidEpsilonOption = Annotated[
+    float | None, typer.Option(help="Pay at most this epsilon, such as 1 ...", rich_help_panel=PAYING)
+]
+PayerOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The ledger that pays, such as visits.ledger; begin one with: privet ledger init.", rich_help_panel=PAYING
+    ),
+]
+FitKeyOption = Annotated[
+    str | None,
+    typer.Option(
+        help="A name for the fit, such as 'May': asked again, it is read back and costs nothing.",
+        rich_help_panel=PAYING,
+    ),
+]
+AboutOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The version of the data in public words, such as 2026-05: another one under a used key is refused.",
+        rich_help_panel=PAYING,
+    ),
+]

@@ -1,6 +1,7 @@
 """Printing and drawing of commands. Everything that computes lies in `privet.report`."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,12 @@ _MARGIN = 11  # width of the names on the left, so that all facts line up
 def print_json(document: dict[str, Any]) -> None:
     """One JSON document on stdout, and nothing else there."""
     typer.echo(json.dumps(document, indent=2, allow_nan=False))
+
+
+def refuse_unwritable(out: Path | None, done: str) -> None:
+    """A refusal of what cannot be written, before it is `done` (such as "fitted") and paid for: it would be lost."""
+    if out is not None and (out.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK)):
+        raise InvalidParameter(f"--out: {str(out)!r} cannot be written; nothing was {done}, and nothing paid")
 
 
 def check_plot(path: Path | None) -> None:

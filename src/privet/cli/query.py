@@ -37,7 +37,7 @@ SeparatorOption = Annotated[
     typer.Option(help="What splits the columns of a CSV file: comma, semicolon, tab or bar."),
 ]
 DecimalOption = Annotated[str | None, typer.Option(help="The decimal mark of a CSV file: point or comma.")]
-_PAYING, _OUTPUT = "What it may cost, and who pays", "Output"
+_OUTPUT = "Output"
 
 
 class Promised(NamedTuple):
@@ -60,29 +60,25 @@ def query(
     sql: Annotated[
         str, typer.Option(help="SELECT keys, AGG(column) FROM table [JOIN public USING (column)] [WHERE] [GROUP BY].")
     ],
-    epsilon: Annotated[float | None, typer.Option(help="Pay at most this epsilon ...", rich_help_panel=_PAYING)] = None,
-    delta: Annotated[float, typer.Option(help="... at this delta (0: pure).", rich_help_panel=_PAYING)] = 0.0,
-    rho: Annotated[float | None, typer.Option(help="Instead: rho of zCDP.", rich_help_panel=_PAYING)] = None,
-    mu: Annotated[float | None, typer.Option(help="Instead: mu of Gaussian DP.", rich_help_panel=_PAYING)] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Pay at most this epsilon ...", rich_help_panel=o.PAYING)
+    ] = None,
+    delta: Annotated[float, typer.Option(help="... at this delta (0: pure).", rich_help_panel=o.PAYING)] = 0.0,
+    rho: Annotated[float | None, typer.Option(help="Instead: rho of zCDP.", rich_help_panel=o.PAYING)] = None,
+    mu: Annotated[float | None, typer.Option(help="Instead: mu of Gaussian DP.", rich_help_panel=o.PAYING)] = None,
     ledger: Annotated[
         str | None,
-        typer.Option(help="The ledger that pays; begin one with: privet ledger init.", rich_help_panel=_PAYING),
+        typer.Option(help="The ledger that pays; begin one with: privet ledger init.", rich_help_panel=o.PAYING),
     ] = None,
     analyst: AnalystOption = None,
-    purpose: Annotated[str | None, typer.Option(help="What for; kept in the entry.", rich_help_panel=_PAYING)] = None,
+    purpose: Annotated[str | None, typer.Option(help="What for; kept in the entry.", rich_help_panel=o.PAYING)] = None,
     key: Annotated[
         str | None,
         typer.Option(
-            help="A name for the answer: asked again, it is shown again and costs nothing.", rich_help_panel=_PAYING
+            help="A name for the answer: asked again, it is shown again and costs nothing.", rich_help_panel=o.PAYING
         ),
     ] = None,
-    about: Annotated[
-        str | None,
-        typer.Option(
-            help="The version of the data in public words, such as 2026-05: another one under a used key is refused.",
-            rich_help_panel=_PAYING,
-        ),
-    ] = None,
+    about: o.AboutOption = None,
     public: Annotated[
         list[Path] | None, typer.Option(help="A public table to join, as CSV; may be given again.", metavar="FILE")
     ] = None,

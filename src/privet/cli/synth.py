@@ -10,7 +10,7 @@ import typer
 from privet.cli import options as o
 from privet.cli.app import app
 from privet.cli.ledgers import open_ledger
-from privet.cli.output import print_json, progress, stoppable
+from privet.cli.output import print_json, progress, refuse_unwritable, stoppable
 from privet.errors import InvalidParameter
 
 _EXAMPLES = """\
@@ -25,7 +25,6 @@ Examples (begin with: privet table draft visits.csv --out visits.toml, and fill 
 """
 _MODELS = ("MST", "AIM", "MWEMGraph", "Independent")
 _WITH_WORKLOAD = ("AIM", "MWEMGraph")
-_PAYING = "What it may cost, and who pays"
 
 
 @app.command(epilog=_EXAMPLES)
@@ -46,26 +45,12 @@ def synth(
             help="How many rows to draw, such as 10000; as many as were paid for, if not given.",
         ),
     ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Pay at most this epsilon, such as 1 ...", rich_help_panel=_PAYING)
-    ] = None,
+    epsilon: o.PaidEpsilonOption = None,
     delta: Annotated[
-        float, typer.Option(help="... at this delta, such as 1e-9 (0: pure).", rich_help_panel=_PAYING)
+        float, typer.Option(help="... at this delta, such as 1e-9 (0: pure).", rich_help_panel=o.PAYING)
     ] = 0.0,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            help="The ledger that pays, such as visits.ledger; begin one with: privet ledger init.",
-            rich_help_panel=_PAYING,
-        ),
-    ] = None,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            help="A name for the fit, such as 'May': asked again, it is read back and costs nothing.",
-            rich_help_panel=_PAYING,
-        ),
-    ] = None,
+    ledger: o.PayerOption = None,
+    key: o.FitKeyOption = None,
     preview: Annotated[
         bool, typer.Option("--preview", help="Say what would be done and paid; nothing is read or paid.")
     ] = False,
@@ -176,5 +161,4 @@ def _refuse_unwritable(out: Path | None, page: Path | None) -> None:
         if page is not None and out.resolve() == page.resolve():
             raise InvalidParameter("--out and --page name one file: the page would take the place of the rows")
     for path in (out, page):
-        if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
-            raise InvalidParameter(f"--out: {str(path)!r} cannot be written; nothing was fitted, and nothing paid")
+        refuse_unwritable(path, "fitted")

@@ -1,7 +1,6 @@
 """`privet train`: a network trained by a plan in a file, paid from a ledger."""
 
 import importlib.util
-import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 from privet.cli import options as o
 from privet.cli.app import app
 from privet.cli.ledgers import open_ledger
-from privet.cli.output import print_json, progress, stoppable
+from privet.cli.output import print_json, progress, refuse_unwritable, stoppable
 from privet.errors import InvalidData, InvalidParameter
 
 _EXAMPLES = """\
@@ -87,7 +86,7 @@ def train(
     if model is None or data is None or ledger is None:
         missing = next(name for name, each in (("model", model), ("data", data), ("ledger", ledger)) if each is None)
         raise InvalidParameter(f"--{missing} is missing: a training needs --model, --data and --ledger, or --preview")
-    _refuse_unwritable(out)
+    refuse_unwritable(out, "trained")
     trainer = deep.Trainer(*_made(model), planned)
     records = _arrays(data)
     payer = open_ledger(ledger)
@@ -137,12 +136,6 @@ def _arrays(file: Path) -> tuple[Any, Any]:
     except Exception:  # what it says may quote the file
         pass
     raise InvalidData("--data must be a file of two arrays, inputs and targets, as numpy.savez writes it")
-
-
-def _refuse_unwritable(out: Path | None) -> None:
-    """Weights that cannot be written are lost, and paid for: so this is seen before."""
-    if out is not None and (out.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK)):
-        raise InvalidParameter(f"--out: {str(out)!r} cannot be written; nothing was trained, and nothing paid")
 
 
 def _keep(trained: Any, out: Path | None) -> None:

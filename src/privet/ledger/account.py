@@ -109,9 +109,9 @@ def largest(amounts: Iterable[Amount], count: int) -> list[Amount]:
     return sorted(amounts, key=lambda amount: (amount is None, amount or 0), reverse=True)[:count]
 
 
-_MOST_PRICES = 4096
-_MOST_POINTS = 64
-_MOST_EPSILON = 1e6
+_MOST_PRICES = 4096  # remembered losses; then all are forgotten and priced again: changes speed and memory only
+_MOST_POINTS = 64  # remembered totals, likewise
+_MOST_EPSILON = 1e6  # where the search for what is left ends: more promises nothing
 
 
 class Room(NamedTuple):

@@ -11,7 +11,7 @@ from privet.errors import InvalidParameter, LedgerTampered
 ADMIN = ("open", "budget", "analyst", "partition", "adopt", "close", "anchor", "moved", "custodian")  # to be read first
 KINDS = (*ADMIN, "reserve", "slice", "release", "checkpoint")
 SIGNED = ("budget", "analyst", "partition", "close", "custodian")  # acts of the custodian, where one is appointed
-GENESIS = bytes(32)
+GENESIS = bytes(32)  # what the first entry names as the hash before it
 DATASET = "dataset"  # the scope of the cap that protects people; all others ration
 
 _FORMAT = b"privet-ledger/1"

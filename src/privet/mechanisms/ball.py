@@ -20,7 +20,7 @@ from privet.noise import Steps
 from privet.privacy import Guarantee, Unit
 
 _CELLS = 600  # of the law of the spread, when an error bar is computed
-_PIECE = 2**16
+_PIECE = 2**16  # numbers drawn at a time: changes speed and memory only
 
 
 @final

@@ -21,7 +21,7 @@ from privet.mechanisms.target import smallest_scale
 from privet.privacy import DiscreteGaussianLoss, Guarantee, PrivacyLoss, Promise, Unit, ZcdpLoss
 
 _LISTED = 1e4  # up to this sigma the law is summed term by term; the loss lists it up to 1e5
-_REACH = 40.0
+_REACH = 40.0  # standard deviations: beyond, the law has less than 1e-340 of its mass
 
 
 @final

@@ -17,7 +17,7 @@ from privet.mechanisms.mechanism import Example, register
 from privet.mechanisms.sensitivity import Sensitivity, as_sensitivity
 from privet.privacy import Guarantee, Promise, Unit
 
-_WIDEST = 2**62
+_WIDEST = 2**62  # ends of bounds fit int64, with what is added to them
 
 
 @final

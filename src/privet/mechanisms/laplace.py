@@ -16,7 +16,7 @@ from privet.mechanisms.mechanism import Example, Source, register
 from privet.privacy import Guarantee, Unit
 
 _APART = 1.001  # neighbouring weights of a sum, at least
-_STEPS = 5
+_STEPS = 5  # of Newton's method: further ones change nothing that is shown, and any stops on the safe side
 
 
 @final

@@ -21,7 +21,7 @@ from privet.noise import Grid, whole_steps
 from privet.privacy import Guarantee, PrivacyLoss, PureLoss, Unit
 
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
-_FARTHEST = 2**61
+_FARTHEST = 2**61  # where scores saturate: a difference of two with their noise fits int64
 
 
 @final

@@ -28,7 +28,7 @@ from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.privacy import ApproxLoss, Guarantee, Unit
 
-_FARTHEST = 2**40
+_FARTHEST = 2**40  # where distances saturate: no threshold that is calibrated lies near it, and a float holds it
 
 
 class StableQuery(ABC):

@@ -30,7 +30,7 @@ from privet.mechanisms.stored import LARGEST_INLINE, Outside, packed, read, size
 from privet.privacy import Composed, PrivacyLoss, from_json, to_json
 
 Out = TypeVar("Out")
-_VERSION = 1
+_VERSION = 1  # of the JSON of a release: a reader refuses any other
 _HAS = "it has .value, .interval, .epsilon, .plot() and .to_pandas()"
 _INSTEAD = {
     **dict.fromkeys(

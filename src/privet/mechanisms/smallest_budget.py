@@ -10,8 +10,8 @@ from privet._validate import above, open_fraction
 from privet.errors import InvalidParameter, Unreachable
 from privet.mechanisms.mechanism import Mechanism
 
-_LARGEST = 1e6
-_LEAST = 1e-9
+_LARGEST = 1e6  # a budget beyond promises nothing
+_LEAST = 1e-9  # where the search for a smaller one ends
 
 
 @door

@@ -20,7 +20,7 @@ from privet.errors import InvalidParameter, SerialisationError
 
 LARGEST_INLINE = 64 * 1024  # bytes of content that an entry of a ledger holds itself
 _MAGIC = b"privet-value/1\n"
-_ALIGN = 64
+_ALIGN = 64  # bytes at whose multiples arrays begin, so that they can be read in place
 _NUMBERS = {"bool", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }

@@ -23,7 +23,7 @@ from privet.privacy.exponential import bounded_range_rdp
 _WORTH = 1e-3  # of epsilon: what the search may leave unused
 # Cells of `epsilon_of_repeats` for up to _MANY choices, and for more: its curve is then right to a thousandth.
 _CELLS = (24, 12)
-_MANY = 15
+_MANY = 15  # choices: changes speed, and the curve by a thousandth
 _ROUNDING = 2.0**-40  # far above what the rounding of quotients can add
 
 

@@ -9,7 +9,7 @@ from privet.noise.entropy import Source, Stream, Words
 from privet.noise.parameters import Size, probability
 
 _FULL = 6  # digits that nearly every word needs; from then on only words with undecided coins are looked at
-_ALL = np.uint64(2**64 - 1)
+_ALL = np.uint64(2**64 - 1)  # every coin of a word
 
 
 def bernoulli_words(*, p: int | float | Fraction, size: Size = None, source: Source | None = None) -> Draws:

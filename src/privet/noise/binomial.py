@@ -15,11 +15,11 @@ from privet.noise.families.refined import Refined, invert
 from privet.noise.families.tails import Ends, Tails
 from privet.noise.parameters import probability
 
-_GUARD = 64
+_GUARD = 64  # bits beyond those that are asked for, so that what the sums of a window lose is below one unit of them
 _LARGEST = 20  # tables are kept for 2^0 to 2^20 coins; more coins are several draws
-_MOST = 2**50
+_MOST = 2**50  # coins: a sum of draws stays far inside int64
 _TOSSED = 2**13 - 1  # fair coins up to here are tossed, where that takes no more than so many words
-_WORDS = 2**16
+_WORDS = 2**16  # of coins to toss at a time (half a mebibyte): changes speed and memory only, either path is exact
 _HALF = Fraction(1, 2)
 
 

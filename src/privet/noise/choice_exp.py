@@ -18,7 +18,7 @@ from privet.noise.uniform_int import below
 
 _BITS = 60  # the weights are laid out on about 2^60 units; a sum of them fits int64
 _MARGIN = 2.0**-40  # relative error of a float weight is below 2^-41: see `_Proposal`
-_MOST = 2**62
+_MOST = 2**62  # of a count: what is computed from it stays inside int64
 
 
 def choice_exp(

@@ -18,7 +18,7 @@ from privet.noise.families.tails import Tails
 from privet.noise.parameters import Size, positive
 from privet.noise.table import TableCache, from_tails
 
-TABLE_SIGMA = 1024
+TABLE_SIGMA = 1024  # up to here a table of tails is small; changes speed only, either path is exact
 
 
 def discrete_gaussian(*, sigma: int | float | Fraction, size: Size = None, source: Source | None = None) -> Draws:

@@ -19,7 +19,7 @@ from privet.errors import InvalidParameter, NoEntropy
 
 Words = NDArray[np.uint64]
 
-_KEY = 32
+_KEY = 32  # bytes of a key of ChaCha20
 _NONCE = bytes(16)  # every key encrypts one text only, so the nonce may be constant
 _RUN = 1 << 14  # words from one run of the cipher: an eighth of a mebibyte stays in the cache
 _SIXTEEN = struct.Struct("<16Q")

@@ -21,7 +21,7 @@ from privet.noise.table import TableCache, from_tails
 TABLE_SCALE = 64  # tables serve scales up to here, and the leading part of larger ones
 FILTER_SCALE = 2**20  # up to here one word through a logarithm decides nearly every draw
 ONE_FILTER_SCALE = 2**32  # for a single draw: there the exact path is cheap, compared to a second word
-FIRST = 2**44
+FIRST = 2**44  # words below it go to the exact path: their cells are wider than MARGIN
 MARGIN = 2.0**-40  # of the scale: the cell (2^-44), 64 ulp of the logarithm and the rounding of scale and product
 
 

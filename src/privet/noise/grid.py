@@ -17,7 +17,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.noise.parameters import positive
 
 FARTHEST = 1000  # steps of a private number saturate at 2 to this power
-_MOST = 2**62
+_MOST = 2**62  # steps from zero, as `_DATA` says: they fit int64, and so does a difference of two
 _DATA = "data for the grid must be finite numbers within 2^62 steps of zero"
 _LOWEST, _HIGHEST = -1000, 960  # steps stay normal doubles, and 2^62 steps too
 

@@ -22,10 +22,10 @@ from privet.noise.table import TableCache
 COINS, NOISE, REST, SOURCE = 1, 2, 3, 4  # the last four bits of the domains that are taken here
 BLOCK = 1 << 16  # draws of noise that share a stream for the few which need more than a word
 
-_KEY = 32
+_KEY = 32  # bytes of a key of ChaCha20
 _WORDS = 8  # in a block of the cipher
 _MOST = _WORDS << 32  # words of a domain and a step: the cipher counts its blocks with 32 bits
-_RUN = 1 << 14
+_RUN = 1 << 14  # words at a time: an eighth of a mebibyte stays in the cache; changes speed only
 _ZEROS = bytes(8 * _RUN)
 _LEAST_SIGMA, _MOST_SIGMA = 1024, 2**52
 

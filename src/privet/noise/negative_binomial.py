@@ -17,7 +17,7 @@ from privet.noise.parameters import Size
 from privet.noise.table import InversionTable, from_tails
 
 _LEAST = Fraction(1, 2**14)  # below, the law has millions of likely outcomes
-_MOST = 64
+_MOST = 64  # of eta: beyond, as for small gamma, the law has more likely outcomes than a table should hold
 
 
 def truncated_negative_binomial(

@@ -15,7 +15,7 @@ Size = int | tuple[int, ...] | None
 Center = int | float | Fraction | NDArray[Any]
 
 LARGEST_SCALE = 2**52  # Laplace noise of this scale leaves int64 with probability exp(-2048)
-_MOST = 2**48
+_MOST = 2**48  # numbers: no memory holds more, and a product of lengths must not wrap around
 _NOTHING = Fraction(0)
 _FAR = 2**60  # a centre beyond saturates: with it goes the sum, which is post-processing
 _CENTER = "center must be an int, a float or a Fraction, or an array of them, and not NaN"

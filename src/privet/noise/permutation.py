@@ -7,7 +7,7 @@ from privet._validate import count as whole
 from privet.errors import InvalidParameter
 from privet.noise.entropy import Source, Stream, current
 
-_MOST = 2**40
+_MOST = 2**40  # numbers: no memory holds more
 
 
 def permutation(n: int, *, source: Source | None = None) -> NDArray[np.int64]:

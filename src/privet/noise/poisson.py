@@ -14,7 +14,7 @@ from privet.noise.families.ratios import RatioTails, one_of
 from privet.noise.parameters import Size, positive
 from privet.noise.table import InversionTable, from_tails
 
-_LARGEST = 2**16
+_LARGEST = 2**16  # of the mean: the exact tails are summed term by term, and terms grow with it
 _TABLE = 32  # up to this mean; beyond, Pr[X >= 1] is a whole unit of a word
 
 

@@ -16,7 +16,7 @@ from privet.noise.families.refined import Refined, invert
 from privet.noise.families.rounded import SATURATION, Rest, draw_rounded, exact_rest, float_rest
 from privet.noise.parameters import Center, Size, positive
 
-FIRST = 2**44
+FIRST = 2**44  # words below it go to the exact path: their cells are wider than MARGIN
 MARGIN = 2.0**-42  # of scale (1 + |x|): the cell, and 64 ulp of the tangent; |x| < 2^19
 
 _HALF = Fraction(1, 2)

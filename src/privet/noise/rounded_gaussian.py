@@ -21,11 +21,11 @@ from privet.noise.parameters import Center, Size, positive, shape_of
 from privet.noise.strips import kept_strips
 from privet.noise.table import InversionTable, TableCache, from_floats
 
-TABLE_SIGMA = 1024
+TABLE_SIGMA = 1024  # up to here a table serves; changes speed only, either path is exact
 CELL_SIGMA = 64  # standard deviations in cells, at most, when a draw is split into a cell and a place in it
 FILTER_SIGMA = 2**20  # up to here one word through the quantile function decides nearly every draw
-ONE_FILTER_SIGMA = 2**32
-FIRST = 2**44
+ONE_FILTER_SIGMA = 2**32  # for a single draw: there the exact path is cheap, compared to a second word
+FIRST = 2**44  # words below it go to the exact path: their cells are wider than MARGIN
 MARGIN = 2.0**-40  # of sigma: the cell, by Mills' ratio, and 2^-44 (1 + |x|) for the quantile function; |x| < 5
 
 EDGE_MARGIN = 2.0**-50  # for the rounding of the place in a cell and of the edge that it is compared with

@@ -16,7 +16,7 @@ from privet.noise.families.rounded import Rest, draw_rounded, exact_rest, orient
 from privet.noise.geometric import one_geometric, sample_geometric
 from privet.noise.parameters import Center, Size, positive
 
-_TINY = 2.0**-9
+_TINY = 2.0**-9  # below, exp(1/(2 scale)) could overflow, and the exact path decides
 
 
 def rounded_laplace(

@@ -15,7 +15,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.noise.grid import FARTHEST, Grid
 
-_MOST = 2**62
+_MOST = 2**62  # steps: what lies farther saturates, inside int64
 
 
 @final

@@ -16,9 +16,9 @@ from privet.noise.families.refined import Refined, least
 from privet.noise.parameters import probability
 from privet.noise.uniform_int import below
 
-_MOST = 2**62
+_MOST = 2**62  # of indices: sums of gaps stay inside int64
 _RARE = Fraction(1, 16)  # below, the gaps between chosen indices are drawn instead of a coin for each index
-_FIRST = 2**44
+_FIRST = 2**44  # words below it go to the exact path: their cells are wider than _MARGIN
 _MARGIN = 2.0**-40  # of the largest gap of one word: the cell (2^-44), 64 ulp of both logarithms, two roundings
 
 

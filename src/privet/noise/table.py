@@ -17,8 +17,8 @@ Key = tuple[int, int]
 Kept = TypeVar("Kept")
 
 _CUT = np.iinfo(np.int32).min  # in the guide: a threshold cuts this bucket
-_STEPS = 3
-_FLOAT_MARGIN = 2.0**-44
+_STEPS = 3  # thresholds of a bucket that are looked at for all words together; changes speed only
+_FLOAT_MARGIN = 2.0**-44  # what a tail in floats may be off by, rounded up generously: words this near are refined
 
 
 @final

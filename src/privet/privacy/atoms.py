@@ -10,8 +10,8 @@ import numpy as np
 from privet._numerics import UNIT_ROUNDOFF, Array, round_up, special, up
 from privet.privacy.variable import AtomicVariable, Atoms, LossVariable
 
-_MOST_COPIES = 500
-_FEW_EVENTS = 32
+_MOST_COPIES = 500  # of one variable: up to there _WEIGHT_ERROR holds, and lists stay short
+_FEW_EVENTS = 32  # multiplied as fractions, whose digits grow with each; more are added as logarithms
 _WEIGHT_ERROR = 4e-12  # of multinomial weights, from logarithms of factorials up to 500!
 
 

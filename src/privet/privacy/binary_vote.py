@@ -19,7 +19,7 @@ from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 VoteNoise = Literal["gaussian", "laplace", "gumbel"]
 
-_MOST_TEACHERS = 1_000_000
+_MOST_TEACHERS = 1_000_000  # a price looks at every number of votes
 _ROOT_TWO = 1.4142135623730951  # the double just above the root of two
 _ROUNDED = 16.0 * UNIT_ROUNDOFF  # relative error of a logarithm of a chance
 _BLURRED = 1e-6  # cells with fewer digits than that are not listed: the largest loss stands for them

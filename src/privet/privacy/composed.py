@@ -23,7 +23,7 @@ from privet.privacy.variable import Direction, LossVariable
 
 Parts = tuple[tuple[PrivacyLoss, int], ...]
 
-_MOST_ATOMS = 20_000
+_MOST_ATOMS = 20_000  # outcomes of a sum that is listed; a longer list is left to the accountants
 
 
 class Total(PrivacyLoss):

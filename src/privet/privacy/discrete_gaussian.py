@@ -16,9 +16,9 @@ from privet.privacy.serial import register
 from privet.privacy.variable import AtomicVariable, Direction, Enclosure, LossVariable, SymmetricVariable
 
 _LISTED_SIGMA = 500.0  # up to here the outcomes are listed one by one
-_MOST_OUTCOMES = 1_000_000
+_MOST_OUTCOMES = 1_000_000  # a list of them takes some ten milliseconds and mebibytes
 _LARGEST_SIGMA = 1e8  # beyond, the difference of P and Q drowns in rounding
-_NARROW = 0.2
+_NARROW = 0.2  # run times place, in deviations: up to there the series of `_run` has all digits
 _MASS_ERROR = 1e-12  # relative, of the mass of a tail
 # for such sigma the sum of exp(-x^2/(2 sigma^2)) is sigma sqrt(2 pi) to hundreds of digits
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)

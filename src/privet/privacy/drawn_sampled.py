@@ -22,11 +22,11 @@ from privet.privacy.unit import Unit
 from privet.privacy.variable import Direction, LossVariable
 
 _LEFT_OUT = 1e-280  # probability of drawing a record more often than is looked at; a chain of groups is costlier
-_LEFT_OUT_OF_A_CHAIN = 1e-40
-_LEFT_OUT_OF_A_CURVE = 1e-120
+_LEFT_OUT_OF_A_CHAIN = 1e-40  # there every number of draws is a chain to compute
+_LEFT_OUT_OF_A_CURVE = 1e-120  # there every number of draws is a column of the curve; what is left out counts as lost
 _NODES = 2000  # of the curve over a Gaussian base
 _OUTERMOST = 24.0  # standard deviations: what lies beyond is taken to give everything away
-_HALVINGS = 64
+_HALVINGS = 64  # of an interval some 80 wide: to the last digits of a float
 _TAIL_ERROR = 4e-13  # relative, of a normal tail and of a sum of them
 
 

@@ -18,7 +18,7 @@ from privet.privacy.serial import register
 from privet.privacy.unit import Relation, Unit
 from privet.privacy.variable import Direction, LossVariable
 
-_NODES = 601
+_NODES = 601  # of a curve; joining two takes their square, and fewer only make the bound looser
 
 
 @register

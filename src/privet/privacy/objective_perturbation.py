@@ -10,22 +10,25 @@ import numpy as np
 
 from privet._cache import kept_property
 from privet._numerics import LARGEST_EXPONENT, TINY, Array, log_ndtr, ndtr, round_up, special
-from privet._validate import above, at_least, set_frozen
+from privet._validate import set_frozen
 from privet.errors import InvalidParameter
-from privet.privacy.curve import variable_of_curve, variable_of_symmetric_curve
 from privet.privacy.families.normal import gaussian_delta
+from privet.privacy.families.perturbation import (
+    FARTHEST,
+    UP,
+    curve_nodes,
+    perturbation_terms,
+    perturbed_pair,
+)
 from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
 from privet.privacy.serial import register
 from privet.privacy.unit import Unit
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 Shape = Literal["logistic", "fixed_sign", "general"]
-_FARTHEST = 39.0  # standard deviations: beyond, the normal law has less than 1e-330 of its mass
-_CELLS = 2**15
+_CELLS = 2**15  # of an integral that is rounded up: more of them are slower and tighter, never unsafe
 _FEW_CELLS = 2**12  # enough for calibration: noise is larger by less than one in ten thousand
-_CURVE = 8_001
 _PLACES, _FEW_PLACES = 4_097, 513
-_UP = 1.0 + 1e-9  # far above what rounding loses
 _SUMS = 1e-12  # above what sums of as many terms as there are cells lose, in parts of the mass
 
 
@@ -60,16 +63,9 @@ class ObjectivePerturbationLoss(PrivacyLoss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        noise = above("noise_multiplier", self.noise_multiplier, 0.0)
-        if noise < 1e-3:
-            raise InvalidParameter("noise_multiplier must be at least 0.001: with less noise nothing is promised")
-        curvature = at_least("curvature", self.curvature, 0.0)
-        if curvature > 1e12:
-            raise InvalidParameter("curvature must be at most 1e12: raise the regulariser")
         if self.shape not in get_args(Shape):
             raise InvalidParameter(f"shape must be one of {', '.join(get_args(Shape))}, got {self.shape!r:.40}")
-        if self.unit.relation == "zero_out" or self.unit.group_size != 1:
-            raise InvalidParameter("objective perturbation is priced for one record that is added, removed or replaced")
+        noise, curvature = perturbation_terms(self.noise_multiplier, self.curvature, self.unit)
         set_frozen(self, noise_multiplier=noise, curvature=curvature)
 
     @kept_property
@@ -105,7 +101,7 @@ class ObjectivePerturbationLoss(PrivacyLoss):
         integrates over fewer cells, from above too.
         """
         at, cells = np.array([float(epsilon)]), _FEW_CELLS if quick else _CELLS
-        return float(max(self._delta(at, "remove", cells)[0], self._delta(at, "add")[0])) * _UP
+        return float(max(self._delta(at, "remove", cells)[0], self._delta(at, "add")[0])) * UP
 
     def connected(self, epsilon: float) -> float:
         """An upper bound of `profile`, for calibration: it lies below the line between the two points around epsilon
@@ -115,10 +111,10 @@ class ObjectivePerturbationLoss(PrivacyLoss):
         nodes = nodes[nodes <= LARGEST_EXPONENT]  # beyond these it stays as it is
         place = min(max(int(np.searchsorted(nodes, epsilon)), 1), len(nodes) - 1)
         ends = nodes[place - 1 : place + 1]
-        highest = np.maximum(self._delta(ends, "remove"), self._delta(ends, "add")) * _UP
+        highest = np.maximum(self._delta(ends, "remove"), self._delta(ends, "add")) * UP
         inside = min(max(epsilon, ends[0]), ends[1])
         share = math.expm1(inside - ends[0]) / math.expm1(ends[1] - ends[0])
-        return float(highest[0] + share * (highest[1] - highest[0])) * _UP
+        return float(highest[0] + share * (highest[1] - highest[0])) * UP
 
     def variable(self, direction: Direction) -> LossVariable:
         """A pair that lies above the losses of the proof: for gamma >= 1 by those of its direction, below by the mirror
@@ -134,15 +130,15 @@ class ObjectivePerturbationLoss(PrivacyLoss):
         if self._replaces and self.shape == "general":
             s = 2.0 * a * u  # E exp(s chi_2) = 1 + s sqrt(2 pi) exp(s^2/2) Phi(s)
             moments = np.logaddexp(0.0, np.log(s * math.sqrt(2.0 * math.pi)) + 0.5 * s * s + log_ndtr(s))
-            return RdpCurve((jacobian + 2.0 * a * a + moments / u) * _UP, 0.0)
+            return RdpCurve((jacobian + 2.0 * a * a + moments / u) * UP, 0.0)
         if self.shape == "general":
             moments = math.log(2.0) + 0.5 * (u * a) ** 2 + log_ndtr(u * a)
-            return RdpCurve((jacobian + a * a / 2.0 + moments / u) * _UP, 0.0)
+            return RdpCurve((jacobian + a * a / 2.0 + moments / u) * UP, 0.0)
         m = 2.0 * a if self._replaces else a
         # E exp(u max(0, mZ + m^2/2)) = Phi(-m/2) + exp(u m^2/2 + (u m)^2/2) Phi(m/2 + u m)
         high = u * m * m / 2.0 + 0.5 * (u * m) ** 2 + log_ndtr(m / 2.0 + u * m)
         moments = np.logaddexp(float(log_ndtr(-m / 2.0)), high)
-        return RdpCurve((jacobian + moments / u) * _UP, 0.0)
+        return RdpCurve((jacobian + moments / u) * UP, 0.0)
 
     @classmethod
     def examples(cls) -> Iterable[PrivacyLoss]:
@@ -155,23 +151,12 @@ class ObjectivePerturbationLoss(PrivacyLoss):
 
 def _nodes(loss: ObjectivePerturbationLoss) -> Array:
     length = loss._a * (2.0 if loss._replaces else 1.0)
-    return np.linspace(0.0, loss._jacobian + length * _FARTHEST + length * length, _CURVE)
+    return curve_nodes(loss._jacobian, length)
 
 
 @lru_cache(maxsize=64)
 def _pair(loss: ObjectivePerturbationLoss, direction: Direction) -> AtomicVariable:
-    """Bounds on the curve at many epsilons, connected. Of each direction by itself: in a mirror image a delta stands beside
-    1, which has no digits left for it where epsilon is large.
-    """
-    epsilons = _nodes(loss)
-    towards = np.clip(loss._delta(epsilons, direction) * _UP, 0.0, 1.0)
-    if loss._replaces:
-        return variable_of_symmetric_curve(epsilons, towards)
-    back = np.clip(loss._delta(epsilons, "add" if direction == "remove" else "remove") * _UP, 0.0, 1.0)
-    towards[0] = max(towards[0], back[0])  # at 0 both are the total variation
-    below = -epsilons[:0:-1]
-    mirrored = -np.expm1(below) + np.exp(below) * back[:0:-1]
-    return variable_of_curve(np.concatenate((below, epsilons)), np.concatenate((mirrored, towards)))
+    return perturbed_pair(loss._delta, _nodes(loss), direction, replaces=loss._replaces)
 
 
 def _joint(epsilon: Array, a: float, kappa: float, cells: int = _CELLS) -> Array:
@@ -185,7 +170,7 @@ def _joint(epsilon: Array, a: float, kappa: float, cells: int = _CELLS) -> Array
     kink = np.maximum(at - 1, 0)
     risen = -np.expm1(np.minimum(epsilon - losses[at], 0.0))
     cut = np.where((first > 0) & (first < len(losses)), last[kink] * np.minimum(risen, risen / 2.0 + bends[kink]), 0.0)
-    return np.asarray(np.maximum(whole + cut, 0.0) * _UP + _SUMS * rest[at] + 2.0 * TINY)
+    return np.asarray(np.maximum(whole + cut, 0.0) * UP + _SUMS * rest[at] + 2.0 * TINY)
 
 
 def _window(epsilon: Array, a: float, kappa: float, cells: int) -> tuple[int, int]:
@@ -197,11 +182,11 @@ def _window(epsilon: Array, a: float, kappa: float, cells: int) -> tuple[int, in
     if epsilon.size > 2:
         return 0, cells
     reached = (float(epsilon.max()) - a * a / 2.0) / a
-    least = float(epsilon.min()) - math.log1p(kappa / 4.0) * _UP
-    start = (least - a * a / 2.0) / a if least > 0.0 else -_FARTHEST
-    width = 2.0 * _FARTHEST / cells
+    least = float(epsilon.min()) - math.log1p(kappa / 4.0) * UP
+    start = (least - a * a / 2.0) / a if least > 0.0 else -FARTHEST
+    width = 2.0 * FARTHEST / cells
     ends = start, max(reached, 0.0) + 8.0
-    first, last = (int(min(max((at + _FARTHEST) / width, 0.0), cells - 1.0)) for at in ends)
+    first, last = (int(min(max((at + FARTHEST) / width, 0.0), cells - 1.0)) for at in ends)
     return max(first - 1, 0), last + 1
 
 
@@ -230,7 +215,7 @@ def _joint_sums(a: float, kappa: float, cells: int, first: int, end: int) -> tup
 
 @lru_cache(maxsize=2)
 def _grid(cells: int) -> Array:
-    return np.linspace(-_FARTHEST, _FARTHEST, cells + 1)
+    return np.linspace(-FARTHEST, FARTHEST, cells + 1)
 
 
 @lru_cache(maxsize=2)
@@ -283,7 +268,7 @@ def _worst_loss(z: Array, a: float, kappa: float, places: int = _PLACES) -> Arra
     half, square = 1.0 + kappa / (a * a), (2.0 * kappa + kappa * kappa) / (a * a) - 1.0
     u = square / (half + math.sqrt(half * half + square)) / kappa
     t0 = 0.5 if u >= 0.25 else 2.0 * u / (1.0 + math.sqrt(1.0 - 4.0 * u))
-    for start, end in ((0.0, min(1.0, t0 * _UP)), (max(0.0, 1.0 - t0 * _UP), 1.0)) if t0 < 0.5 else ((0.0, 1.0),):
+    for start, end in ((0.0, min(1.0, t0 * UP)), (max(0.0, 1.0 - t0 * UP), 1.0)) if t0 < 0.5 else ((0.0, 1.0),):
         found = np.maximum(found, _concave_peak(z, a, kappa, np.linspace(start, end, places)))
     return found
 

@@ -18,12 +18,12 @@ from privet.privacy.unit import Unit
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 _Law = tuple[Array, Array]  # values and their mass
-_MOST_STEPS = 100_000
+_MOST_STEPS = 100_000  # the errors that are stated grow with the steps, and with them the bound
 _NODES = 800  # of a sum of ratios
 _SINGLE_NODES = 1200  # of one ratio
 _TAIL = 1e-25  # mass of one step that may be taken to give everything away
-_BINS = 4000
-_CHUNKS = 32
+_BINS = 4000  # to see where the mass lies when nodes are placed: a better place is tighter, none is unsafe
+_CHUNKS = 32  # of a sum: shorter sums lose fewer digits, as the stated error counts
 
 
 @register

@@ -14,7 +14,7 @@ from privet.errors import InvalidParameter, MixedUnits, NoGuarantee, Serialisati
 from privet.privacy.loss import PrivacyLoss
 from privet.privacy.unit import Unit
 
-FORMAT = 1
+FORMAT = 1  # of the JSON of a loss: a reader refuses any other
 
 _KINDS: dict[str, type[PrivacyLoss]] = {}
 

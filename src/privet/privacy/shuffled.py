@@ -19,7 +19,7 @@ from privet.privacy.serial import register
 from privet.privacy.unit import Unit
 from privet.privacy.variable import DIRECTIONS, Direction, LossVariable
 
-_MOST_PEOPLE = 10**9
+_MOST_PEOPLE = 10**9  # counts stay exact in floats; a larger crowd may state this one
 # Between these a crowd is counted. Beyond 12 differences of curves that fall like e^-epsilon lose their digits, and nobody
 # hides; below 1e-5 they do as well, and a report costs next to nothing by itself. There the price is that of one report.
 _LEAST_EPSILON, _MOST_EPSILON = 1e-5, 12.0

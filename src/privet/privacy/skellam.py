@@ -19,8 +19,8 @@ from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 _LARGEST_VARIANCE = 4e6  # up to here outcomes are listed one by one
 _REACH = 39.0  # standard deviations
 _LEAST_LOG = -700.0  # of a mass that counts
-_MOST_OUTCOMES = 1_500_000
-_FEW = 64
+_MOST_OUTCOMES = 1_500_000  # a list of them takes some ten milliseconds and mebibytes
+_FEW = 64  # ratios that are added one by one, with fewer roundings; more are differences of running sums
 _LONG = float(np.finfo(np.longdouble).eps)
 
 

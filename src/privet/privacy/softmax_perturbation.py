@@ -9,19 +9,15 @@ import numpy as np
 
 from privet._cache import kept_property
 from privet._numerics import Array, log_ndtr, round_up
-from privet._validate import above, at_least, count, set_frozen
-from privet.errors import InvalidParameter
-from privet.privacy.curve import variable_of_curve, variable_of_symmetric_curve
+from privet._validate import count, set_frozen
 from privet.privacy.families.normal import gaussian_delta
+from privet.privacy.families.perturbation import UP, curve_nodes, perturbation_terms, perturbed_pair
 from privet.privacy.loss import PrivacyLoss, RdpCurve, orders_of
 from privet.privacy.serial import register
 from privet.privacy.unit import Unit
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
-_FARTHEST = 39.0  # standard deviations: beyond, the normal law has less than 1e-330 of its mass
-_CURVE = 8_001
-_UP = 1.0 + 1e-9  # far above what rounding loses
-_HIGHER = 2.0 ** np.arange(7)
+_HIGHER = 2.0 ** np.arange(7)  # times the order: any higher order is a bound, the best of these is taken
 
 
 @register
@@ -53,14 +49,7 @@ class SoftmaxPerturbationLoss(PrivacyLoss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        noise = above("noise_multiplier", self.noise_multiplier, 0.0)
-        if noise < 1e-3:
-            raise InvalidParameter("noise_multiplier must be at least 0.001: with less noise nothing is promised")
-        curvature = at_least("curvature", self.curvature, 0.0)
-        if curvature > 1e12:
-            raise InvalidParameter("curvature must be at most 1e12: raise the regulariser")
-        if self.unit.relation == "zero_out" or self.unit.group_size != 1:
-            raise InvalidParameter("objective perturbation is priced for one record that is added, removed or replaced")
+        noise, curvature = perturbation_terms(self.noise_multiplier, self.curvature, self.unit)
         set_frozen(self, noise_multiplier=noise, curvature=curvature, classes=count("classes", self.classes, 2))
 
     @kept_property
@@ -92,7 +81,7 @@ class SoftmaxPerturbationLoss(PrivacyLoss):
         """delta(epsilon) by the theorem itself, for calibration: never above `profile`, which connects such points. It has
         a closed form, so `quick` changes nothing.
         """
-        return float(self._delta(np.array([float(epsilon)]), "remove")[0]) * _UP
+        return float(self._delta(np.array([float(epsilon)]), "remove")[0]) * UP
 
     def variable(self, direction: Direction) -> LossVariable:
         """A pair that lies above the losses of the proof: for gamma >= 1 by those of its direction, below by the mirror
@@ -110,9 +99,9 @@ class SoftmaxPerturbationLoss(PrivacyLoss):
         m = self._length
         # E exp(u max(0, mZ + m^2/2)) = Phi(-m/2) + exp(u m^2/2 + (u m)^2/2) Phi(m/2 + u m)
         high = u * m * m / 2.0 + 0.5 * (u * m) ** 2 + log_ndtr(m / 2.0 + u * m)
-        one = np.maximum(np.logaddexp(float(log_ndtr(-m / 2.0)), high) * _UP, 1e-12)  # the logarithm of one corner's
+        one = np.maximum(np.logaddexp(float(log_ndtr(-m / 2.0)), high) * UP, 1e-12)  # the logarithm of one corner's
         more = math.log(self._corners) + one + np.log(-np.expm1(-one))
-        return np.asarray((self._jacobian + np.logaddexp(0.0, more) / u) * _UP)
+        return np.asarray((self._jacobian + np.logaddexp(0.0, more) / u) * UP)
 
     @classmethod
     def examples(cls) -> Iterable[PrivacyLoss]:
@@ -124,13 +113,5 @@ class SoftmaxPerturbationLoss(PrivacyLoss):
 @lru_cache(maxsize=64)
 def _pair(loss: SoftmaxPerturbationLoss, direction: Direction) -> AtomicVariable:
     """Bounds on the curve at many epsilons, connected; of each direction by itself, so that deltas keep their digits."""
-    length = loss._length
-    epsilons = np.linspace(0.0, loss._jacobian + length * _FARTHEST + length * length, _CURVE)
-    towards = np.clip(loss._delta(epsilons, direction) * _UP, 0.0, 1.0)
-    if loss._replaces:
-        return variable_of_symmetric_curve(epsilons, towards)
-    back = np.clip(loss._delta(epsilons, "add" if direction == "remove" else "remove") * _UP, 0.0, 1.0)
-    towards[0] = max(towards[0], back[0])  # at 0 both are the total variation
-    below = -epsilons[:0:-1]
-    mirrored = -np.expm1(below) + np.exp(below) * back[:0:-1]
-    return variable_of_curve(np.concatenate((below, epsilons)), np.concatenate((mirrored, towards)))
+    epsilons = curve_nodes(loss._jacobian, loss._length)
+    return perturbed_pair(loss._delta, epsilons, direction, replaces=loss._replaces)

@@ -20,11 +20,12 @@ DIRECTIONS: tuple[Direction, Direction] = ("remove", "add")
 Enclosure = tuple[float, float]
 
 _NONE = np.zeros(0)
+# Of a sum in one array (80 MB): beyond, running sums serve; changes memory, and the last digits.
 _MOST_TERMS = 10_000_000
-_MANY_ATOMS = 1000
+_MANY_ATOMS = 1000  # from where on a single epsilon is answered from running sums: changes speed only
 _RELATIVE_ERROR = 4e-12  # of a tail, or of a sum of atoms
 _TAIL_ERROR = 2e-13  # of the difference of two tails: ndtr is good to 6e-14
-_UNSTATED_ERROR = 1e-9
+_UNSTATED_ERROR = 1e-9  # nine digits, where nobody vouches for more
 _LISTED_ERROR = 2e-13  # an atom far out is an exponential of a number up to 760, off by 2^-53 of that number
 
 

@@ -11,7 +11,7 @@ from privet.errors import InvalidParameter, UnknownName
 from privet.mechanisms import storable
 from privet.queries.other_names import no_such_name
 
-_SHOWN = 20
+_SHOWN = 20  # rows of an answer that a screen shows
 
 
 @final

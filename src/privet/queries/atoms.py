@@ -11,8 +11,8 @@ from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.tables import Category, Column, Float, Node, expressions as tree
 
-_MOST = 200_000
-_MOST_CONDITIONS = 20
+_MOST = 200_000  # rows that stand for all others: looking at them takes a second; beyond, every pattern is possible
+_MOST_CONDITIONS = 20  # their patterns are listed, two to this power at the most
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,

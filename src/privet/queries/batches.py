@@ -13,7 +13,7 @@ from privet.queries.batch_answers import BatchAnswers
 from privet.queries.question import TableQuestion
 from privet.tables import Data
 
-_ROUNDS = 2
+_ROUNDS = 2  # of weighing: a third would change shares by less than whole thresholds do
 Split = Callable[[list[float]], tuple[Guarantee, ...]]
 
 

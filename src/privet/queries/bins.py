@@ -11,8 +11,8 @@ from privet.queries.quantile_part import bin_count
 from privet.queries.selection import plain_number
 from privet.tables import Bin, Column, Cut, Date, Derive, Float, Node, Ref, Where
 
-_MOST = 2**20
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_MOST = 2**20  # edges: each bin is a key, as for a number of bins
+_EPOCH = datetime.date(1970, 1, 1).toordinal()  # days are counted from here
 
 
 def bins_of(column: str, low: Any, high: Any, floats: bool, width: float | None, bins: int | None) -> Bin:

@@ -30,7 +30,7 @@ from privet.queries.measured import tick_of
 from privet.queries.question import TableAlgorithm
 from privet.tables import Bounded, Cell, Data, Int, KeySet, Node, Ref, Rows, Source as PrivateSource, Term, Ticks
 
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # of the intervals that come with every answer
 
 
 @final

@@ -15,7 +15,7 @@ from privet.queries.question import TableQuestion
 from privet.tables import Bounded, Data, Node
 from privet.tables.columns import known_column
 
-_MOST_COLUMNS = 50
+_MOST_COLUMNS = 50  # their products are over a thousand sums in one query of an engine
 
 
 @final

@@ -31,7 +31,7 @@ from privet.mechanisms.families.integer import integer_scale
 from privet.privacy import ApproxLoss, Composed, DiscreteLaplaceLoss, Guarantee, PrivacyLoss, Promise, Unit, to_replace
 from privet.queries.intervals import radius
 
-_LEAST_DELTA = 1e-280
+_LEAST_DELTA = 1e-280  # below, the tail at a threshold nears the end of floats
 
 
 @final

@@ -21,7 +21,7 @@ from privet.queries.table_answers import key_array
 from privet.tables import Bounded, Category, Data, Int, KeySet, Rows, Source as PrivateSource
 from privet.workloads import Answers, Hierarchical, LinearQueries, Prefix
 
-_CONFIDENCE = 0.95
+_CONFIDENCE = 0.95  # of the intervals that come with every answer
 _MARGIN = 1.015  # what a sum of noises may need beyond a single one: as for one distribution
 
 

@@ -49,7 +49,7 @@ _FACTOR = (
     2.15  # deviations that hold a sum of Laplace or normal noise with probability .95: a single Laplace needs 2.12
 )
 _ANY_LAW = 4.48  # as many for any law of finite variance, by Chebyshev's inequality
-_CONFIDENCE = 0.95
+_CONFIDENCE = 0.95  # of the intervals that come with every answer
 
 
 @final

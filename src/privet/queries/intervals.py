@@ -17,8 +17,8 @@ from privet._numerics import Array, ndtri
 from privet.mechanisms import Gaussian
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 
-_GRID = 257
-_STEPS = 60
+_GRID = 257  # shares that are looked at: between two the wider radius serves, so more are only tighter
+_STEPS = 60  # of Newton's method, which stops by itself long before; each stays on the safe side
 _APART = 1.02  # the least ratio of two scales in the closed form
 _CONTINUOUS = 64.0  # from this scale on a step is less than a hundredth of an interval
 

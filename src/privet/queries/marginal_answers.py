@@ -19,7 +19,7 @@ from privet.queries.table_answers import key_array
 from privet.tables import Bounded, Category, Coded, Coding, Column, Data, Int, Rows, Source as PrivateSource
 from privet.workloads import Answers, LinearQueries, Marginals, ResidualTables
 
-_CONFIDENCE = 0.95
+_CONFIDENCE = 0.95  # of the intervals that come with every answer
 
 
 @final

@@ -12,7 +12,7 @@ from privet.mechanisms import Exponential
 from privet.queries.aggregates import Quantile
 from privet.tables import Aggregates, Bin, Bounded, Column, Date, Derive, Float, KeySet, Node, Ref, in_groups
 
-MOST_BINS = 4096
+MOST_BINS = 4096  # fine enough that noise, not the bin, decides an error
 _MOST_ASKED = 2**20  # bins that a caller may ask for: each is a key
 _BIN = "(bin)"
 

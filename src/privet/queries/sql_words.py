@@ -5,7 +5,7 @@ from typing import NamedTuple, NoReturn
 
 from privet.errors import InvalidParameter
 
-_LONGEST = 20_000
+_LONGEST = 20_000  # characters: what is longer was not typed, and would be read slowly
 _TOKEN = re.compile(
     r"""(?P<space>\s+|--[^\n]*|/\*(?s:.*?)\*/)|(?P<name>[^\W\d]\w*)|(?P<quoted>"(?:[^"]|"")*")|(?P<text>'(?:[^']|'')*')"""
     r"""|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<sign><=|>=|<>|!=|[=<>(),.*;+/-])""",

@@ -49,7 +49,7 @@ from privet.tables import (
 )
 from privet.workloads.families.noise_law import Kind
 
-_CONFIDENCE = 0.95
+_CONFIDENCE = 0.95  # of the intervals that come with every answer
 
 
 @final

@@ -16,7 +16,7 @@ from privet.tables.keys import KeySet
 from privet.tables.plan import MOST_ROWS, Node
 from privet.tables.reach import Reach
 
-_LIMIT = 2**62
+_LIMIT = 2**62  # of a sum: inside int64 with room for noise
 
 
 @final

@@ -314,7 +314,7 @@ class Bool(Column):
 
 
 KINDS: dict[str, type[Column]] = {each.kind: each for each in (Int, Float, Category, Text, Date, Bool)}
-EPOCH = date(1970, 1, 1).toordinal()
+EPOCH = date(1970, 1, 1).toordinal()  # days are counted from here, as engines do
 
 
 def column_of(fields_: dict[str, Any]) -> Column:

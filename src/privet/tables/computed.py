@@ -8,8 +8,8 @@ from privet.errors import InvalidParameter
 from privet.tables.columns import Column, Float, Int
 from privet.tables.expressions import Columns, Expression
 
-_LARGEST = 2.0**52
-_SMALLEST = 2.0**-300
+_LARGEST = 2.0**52  # whole numbers below it are exact in every engine's doubles
+_SMALLEST = 2.0**-300  # of a factor: the product of two is then no subnormal number
 SETTLE = 2.0**-400  # digits below 2^-452 of a factor are dropped: no product of two can then vanish in an engine
 
 

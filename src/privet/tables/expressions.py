@@ -17,9 +17,9 @@ from privet.tables.columns import MOST_KEYS, Bool, Category, Column, Date, Float
 
 Columns = Mapping[str, Column]
 Operator = Literal["<", "<=", ">", ">=", "=", "!="]
-_LARGEST = 2.0**52
-_FACTORS = 2.0**-100, 2.0**100
-_TINIEST = 2.0**-600
+_LARGEST = 2.0**52  # whole numbers below it are exact in every engine's doubles
+_FACTORS = 2.0**-100, 2.0**100  # within these no product by a value that is looked at over- or underflows
+_TINIEST = 2.0**-600  # of an edge: far above what engines round to zero
 _BEYOND = 2**60  # an edge that no whole number of a column reaches
 PARTS = ("year", "quarter", "month", "week", "day", "weekday")
 

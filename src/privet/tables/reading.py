@@ -11,7 +11,7 @@ from privet.tables.person import Person
 from privet.tables.plan import Source
 from privet.tables.texts import NO, YES
 
-_FARTHEST = 2**53
+_FARTHEST = 2**53  # whole numbers beyond are no longer told apart by doubles
 HELD: dict[str, str] = {
     "int": "whole numbers",
     "wide": "whole numbers",

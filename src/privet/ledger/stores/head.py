@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from privet.errors import LedgerTampered, LedgerUnavailable
 
-_SLOT = 128
+_SLOT = 128  # bytes of a line: more than an inode, a number, a hash and a check sum can need
 _SYNC_EVERY = 64  # writes, and at most once in
 _SYNC_SECONDS = 1.0  # the page cache keeps the others, which is enough for anything but loss of power
 _sync = getattr(os, "fdatasync", os.fsync)  # the file keeps its length

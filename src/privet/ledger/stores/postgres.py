@@ -21,7 +21,7 @@ from privet.ledger.stores.postgres_link import connected, driver, require_durabl
 from privet.ledger.stores.sql import COLUMNS, KEEP, SqlRows, SqlTxn
 from privet.ledger.url import Address
 
-_TRIES = 5
+_TRIES = 5  # to get the lock; nothing was spent in any of them
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 
 SCHEMA = """

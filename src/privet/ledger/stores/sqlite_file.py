@@ -15,7 +15,7 @@ from privet.ledger.store import Held, Reader
 from privet.ledger.stores.sql import COLUMNS, KEEP, SqlRows, SqlTxn
 
 APPLICATION = 0x70726976  # "priv", in the header of the file
-VERSION = 1
+VERSION = 1  # of the tables in the file: another is refused
 
 # `INSERT OR REPLACE` deletes rows without firing DELETE triggers unless recursive_triggers is on, hence the third trigger,
 # `entry_in_order`: what would replace a row has a seq or a hash that is there already.

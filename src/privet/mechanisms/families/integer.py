@@ -17,7 +17,7 @@ from privet.mechanisms.families.values import admit_value, read_value
 from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Sensitivity
 
-_MOST = 2**62
+_MOST = 2**62  # where data saturate: with noise they still fit int64
 _PIECE = 2**18  # numbers worked on at a time
 _NEAR_THE_END = 2**62 - 2**59  # noise of the largest scale hardly reaches further
 _REFUSED = (

@@ -21,7 +21,7 @@ from privet.mechanisms.target import scale_for, smallest_scale
 from privet.noise.grid import FARTHEST
 from privet.privacy import Guarantee, PrivacyLoss, Promise, Unit
 
-_FAR = 2**FARTHEST
+_FAR = 2**FARTHEST  # where scores saturate, as private numbers do on every grid
 _SCORES = "scores must be a non-empty one-dimensional array or list of numbers, one for each candidate"
 
 

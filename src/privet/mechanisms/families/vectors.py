@@ -15,8 +15,8 @@ from privet.noise import Grid
 from privet.privacy import PrivacyLoss, Unit, as_unit
 
 _FINE = 30  # the clipping norm has at least 2^29 steps: squares of a clipped row fit 64-bit integers
-_SHRINK = 1.0 - 2.0**-25
-_CHUNK = 2**16
+_SHRINK = 1.0 - 2.0**-25  # of a row that rounding left too long: far more than rounding adds, far less than noise shows
+_CHUNK = 2**16  # rows at a time: changes speed and memory only
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from privet.noise.families.refined import Refined
 
 Bools = NDArray[np.bool_]
 
-TO_UNIT = 2.0**-64
+TO_UNIT = 2.0**-64  # a word as a point of [0, 1]
 LARGEST_EXPONENT = 800.0  # exp(-800) is zero in doubles, far inside the margin
 
 

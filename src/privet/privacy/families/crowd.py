@@ -17,9 +17,9 @@ from privet._numerics import TINY, Array, special
 _ERROR = 1e-10  # relative, of a mass: thousands of products, and the incomplete beta function where they begin
 _REACH = 9.0  # standard deviations of C that are summed one by one where these are few,
 _SHORT_REACH = 5.0  # and where they are many: what lies below is lumped at the lower end of its block
-_MANY = 150.0
-_LUMPS = (1.0, 2.0, 3.0, 4.5, 7.0, 12.0, 30.0)
-_MOST_CELLS = 2_000_000
+_MANY = 150.0  # standard deviation of C from which the short reach serves: changes speed, and the bound by little
+_LUMPS = (1.0, 2.0, 3.0, 4.5, 7.0, 12.0, 30.0)  # edges of the blocks, in deviations below the first count of its own
+_MOST_CELLS = 2_000_000  # of a table of masses (16 MB): beyond, neighbouring counts share a row, which is paid for
 _PIECE = 50000  # numbers at a time
 
 

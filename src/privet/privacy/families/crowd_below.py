@@ -9,7 +9,8 @@ from privet._numerics import Array, exp_capped
 from privet.privacy.families.crowd import along, binomial_masses
 from privet.privacy.variable import AtomicVariable
 
-_ERROR = 1e-9
+_ERROR = 1e-9  # relative, of a mass: as in `crowd`, with the sums over places
+# Standard deviations of C that are summed; what lies outside is left out, and the bound stays one from below.
 _REACH = 10.0
 
 

@@ -8,7 +8,7 @@ from privet._cache import remember
 from privet.privacy.binary import binary_variable
 from privet.privacy.variable import AtomicVariable, LossVariable
 
-MOST_ATOMS = 200_000
+MOST_ATOMS = 200_000  # a list of them takes milliseconds; beyond, atoms are gathered
 _CELLS = 2_048  # on each side of zero, where not every atom is listed
 _WIDEST = 600.0  # beyond, exponentials overflow and the pure statement serves
 

@@ -17,10 +17,10 @@ NOTHING: Mixture = (0.0,), (1.0,)
 _REACH = 39.0  # standard deviations: the normal mass outside is below 1e-330
 _CELL_ERROR = 2e-12  # of `normal_cells`; what adding positive numbers loses is a thousand times less
 _TAIL_ERROR = 1e-12  # relative, of a tail
-_ROUNDS = 80
+_ROUNDS = 80  # of Newton's method with halvings: halvings alone reach the last digit in less
 _MOST_ORDER = 3000.0  # times the largest shift: beyond, a closed bound serves
 _LARGEST_SHIFT = 20.0  # beyond, a mixture no longer helps the Rényi bound
-_LEAST_WEIGHT = 1e-290
+_LEAST_WEIGHT = 1e-290  # relative: what is lighter is near the end of floats, and no delta that is asked for sees it
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ Case = tuple[
     float, LossVariable | None
 ]  # a probability, and the pair of the case against the reference (None: the same)
 
-_MOST_ATOMS = 400_000
+_MOST_ATOMS = 400_000  # of all cases together: sorting them takes a fraction of a second; beyond, no such pair is made
 
 
 def ordered_mixture(up: list[Case], down: list[Case]) -> LossVariable | None:

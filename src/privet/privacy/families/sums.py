@@ -8,11 +8,11 @@ from privet._numerics import TINY, UNIT_ROUNDOFF, Array
 from privet.privacy.variable import AtomicVariable, LossVariable
 
 _NODES, _MORE_NODES = 4096, 12288
-_MOST_NODES = 16 * _NODES
+_MOST_NODES = 16 * _NODES  # of a sum: beyond, a chain is dearer than the accountants that serve instead
 _REACH = 35.0  # standard deviations of the sum, both sides together: where its mass above 1e-60 lies, roughly
 _FINE = 16.0  # steps in the standard deviation of one loss, while they are not too many
 _TAIL = 1e-60  # mass that one release, or one convolution, may send to infinity
-_LARGEST_LOSS = 650.0
+_LARGEST_LOSS = 650.0  # exp(-loss) stays a normal float
 
 
 def variable_of_sum(

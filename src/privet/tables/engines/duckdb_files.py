@@ -26,7 +26,7 @@ from privet.tables.reading import Reading
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_LONGEST_HEADER = 2**20
+_LONGEST_HEADER = 2**20  # bytes of a line of names: a file that is one line is not read whole for them
 _LONGEST_TOLD = 200  # letters of the names of columns in a sentence
 _UNPACKED = 2**22  # bytes at a time
 TAB = "\t"
