@@ -9,7 +9,9 @@ import pytest
 from privet import local
 from privet.errors import InvalidData, InvalidParameter
 from privet.local.families.number import Window
+from privet.privacy.divergences import contraction
 from privet.testing import g_test
+from tests.local.members import log_of
 
 KINDS = (local.Duchi, local.Piecewise, local.Hybrid)
 EVERY = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -34,6 +36,25 @@ def test_the_exact_channel_has_the_price(kind, epsilon):
     assert protocol.loss.pure() == pytest.approx(local.epsilon_of(channel), rel=1e-12)
     for at in (0.0, 0.3 * epsilon, 0.9 * epsilon):
         assert local.delta_of(channel, at) == pytest.approx(float(protocol.loss.profile(at)), rel=1e-9, abs=1e-15)
+
+
+@EVERY
+@pytest.mark.parametrize("e", [4, 9])
+def test_the_exact_ratio_is_e_and_the_contraction_there_is_zero(kind, e):
+    protocol = made(kind, epsilon=log_of(e))
+    channel = protocol.channel()
+    assert max(max(column) / min(column) for column in zip(*channel, strict=True)) == e  # equality
+    assert local.epsilon_of(channel) == log_of(e) == protocol.loss.pure()
+    assert contraction(channel, Fraction(e)) == 0 < contraction(channel, Fraction(e) - Fraction(1, 10**6))
+
+
+@EVERY
+@pytest.mark.parametrize("epsilon", [1e-9, 650.0, 700.0, 800.0, 4000.0])
+def test_a_tiny_and_a_huge_epsilon_have_a_price(kind, epsilon):
+    protocol = kind(epsilon=epsilon, bounds=(-1.0, 3.0))
+    assert 0.999 * epsilon <= protocol.loss.pure() <= epsilon
+    assert 0.0 <= float(protocol.loss.profile(0.5 * epsilon)) <= 1.0
+    assert protocol.new_state().add(protocol.privatize([-1.0, 0.0, 3.0])).n == 3
 
 
 @EVERY

@@ -6,6 +6,7 @@ CHANNELS = "tests/local/test_channels.py"
 PROTOCOLS = "tests/local/test_protocols.py"
 TRAPS = "tests/local/test_traps.py"
 GOLDEN = "tests/local/test_golden.py"
+EDGES = "tests/local/test_edges.py"
 LOCAL = Table(TRAPS, CHANNELS, PROTOCOLS, GOLDEN)
 plant = LOCAL.plant
 
@@ -93,8 +94,8 @@ plant(
 plant(
     "the raw estimate is clipped",
     "local:FrequencyProtocol._estimate",
-    "raw = (counts / n - q) / (p - q)",
-    "raw = np.maximum((counts / n - q) / (p - q), 0.0)",
+    "raw = (counts / n - q) / self._gap",
+    "raw = np.maximum((counts / n - q) / self._gap, 0.0)",
     PROTOCOLS,
 )
 plant(
@@ -309,4 +310,33 @@ plant(
     "needs_exact_law(n, p, q, tail)",
     "needs_exact_law(n, p, q)",
     "tests/local/test_estimates.py",
+)
+plant(
+    "a gap of floats: own and other are the same number at a tiny epsilon",
+    "local:FrequencyProtocol._gap",
+    "return float(self.own - self.other)",
+    "return float(self.own) - float(self.other)",
+    EDGES,
+)
+plant(
+    "people who are drawn one by one: the first of a group holds the value before",
+    "local:one_by_one",
+    'side="right"',
+    'side="left"',
+    EDGES,
+)
+plant(
+    "sketches: rows after the first are not summed",
+    "local:_summed",
+    "totals += row[hashed(values, a, b, protocol.width)]",
+    "totals = row[hashed(values, a, b, protocol.width)]",
+    PROTOCOLS,
+    "tests/local/test_covariance.py",
+)
+plant(
+    "a population wraps",
+    "local:people_of",
+    "or whole_sum(found.astype(np.int64)) > _MOST",
+    "and whole_sum(found.astype(np.int64)) > _MOST",
+    EDGES,
 )

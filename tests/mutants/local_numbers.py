@@ -100,3 +100,15 @@ plant(
     "return Composed([protocol.loss for protocol in self.protocols.values()])",
     "return Parallel([protocol.loss for protocol in self.protocols.values()], fixed_blocks=True)",
 )
+plant(
+    "hybrid: the bit has twice the epsilon",
+    "local:Hybrid._both",
+    "near.odds / (1 + near.odds)",
+    "near.odds**2 / (1 + near.odds**2)",
+)
+plant(
+    "numbers: the price forgets the reports that land in the window of the other end",
+    "local:NumberProtocol.loss",
+    "w.inside + (1 - w.inside) * Fraction(w.width, w.levels)",
+    "w.inside",
+)

@@ -47,5 +47,6 @@ def delta_of(channel: Channel, epsilon: float) -> float:
     0.0
     """
     number = at_least("epsilon", epsilon, 0.0)
+    contraction(channel, 1)  # reads and checks it
     gamma = Fraction(max(1.0, round_down(exp_capped(number), 4.0)))
     return up(contraction([[Fraction(item) for item in row] for row in channel], gamma))

@@ -22,6 +22,13 @@ class Consistency(ABC):
         """The consistent shares, and what was done, for the notes of the estimate."""
 
 
+def made_consistent(consistency: object, raw: Array, state: State, candidates: Array | None) -> tuple[Array, str]:
+    """Raw shares made consistent, with a note; an object that cannot do that is refused."""
+    if not isinstance(consistency, Consistency):
+        raise InvalidParameter("consistency must be an object such as NormSub() or EM(), or left out")
+    return consistency.apply(raw, state, candidates)
+
+
 @final
 @dataclass(frozen=True)
 class NormSub(Consistency):

@@ -13,6 +13,7 @@ from privet._numerics import Array
 from privet.local.families.counts import counted
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.hashes import parity, walsh
+from privet.local.families.listed import listed
 from privet.local.families.population import spread
 from privet.local.protocol import word_of
 from privet.local.state import State
@@ -90,6 +91,7 @@ class HadamardResponse(FrequencyProtocol):
         return np.arange(self.order)
 
     def channel(self) -> Channel:
+        listed(self.size, self.order)
         half, columns = self.order // 2, np.arange(self.order)
         masses = self.own / half, (1 - self.own) / half
         return tuple(tuple(masses[int(odd)] for odd in parity(columns, x + 1)) for x in range(self.size))

@@ -16,8 +16,9 @@ from privet.errors import InvalidParameter
 from privet.local.families.counts import counted
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.hashes import hashed, pool, third_collisions
+from privet.local.families.listed import listed
 from privet.local.families.pooled import Pool
-from privet.local.families.population import two_binomials
+from privet.local.families.population import one_by_one, two_binomials
 from privet.local.protocol import word_of
 from privet.local.state import State
 from privet.mechanisms import Example, Source, chance_for, register
@@ -25,6 +26,7 @@ from privet.privacy import Guarantee, PartialResponseLoss
 
 _CHUNK = 1 << 12  # reports whose hashes are walked through together, in the cache
 _MOST_CELLS = 2**16
+_MOST_IN_POOL = 2**26  # cells of all hashes together, as in a sketch
 _SHOWN = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0))  # the hash whose channel is shown
 
 
@@ -36,11 +38,10 @@ def best_cells(epsilon: float) -> int:
     """
     if epsilon > math.log(_MOST_CELLS - 2):
         return _MOST_CELLS
-    e = math.exp(epsilon)
+    e, more = math.exp(epsilon), math.expm1(epsilon)
 
     def variance(g: int) -> float:
-        p, q = e / (e + g - 1.0), 1.0 / g
-        return q * (1.0 - q) / (p - q) ** 2
+        return (e + g - 1.0) ** 2 / ((g - 1.0) * more**2)  # q (1 - q)/(p - q)^2
 
     below = max(2, math.floor(e + 1.0))
     return min((below, below + 1), key=variance)
@@ -164,8 +165,9 @@ class OLH(FrequencyProtocol):
 
     def channel(self) -> Channel:
         """The law of the cell given one hash, that of `outcomes`: hashes are drawn without a look at the value."""
-        cell = hashed(np.arange(self.size, dtype=np.uint64), *_SHOWN, self.response.k).tolist()
         told = self.response
+        listed(self.size, told.k)
+        cell = hashed(np.arange(self.size, dtype=np.uint64), *_SHOWN, told.k).tolist()
         return tuple(tuple(told.truth if y == c else told.lie for y in range(told.k)) for c in cell)
 
     def _extra_cross(self, f: Array) -> Array:
@@ -227,8 +229,8 @@ class FLH(FrequencyProtocol):
     def __post_init__(self) -> None:
         super().__post_init__()
         set_frozen(self, cells=_cells(self), pool=count("pool", self.pool, 1), seed=count("seed", self.seed, 0))
-        if self.pool * self.response.k > 2**32:
-            raise InvalidParameter("the pool must have at most 2^32 cells in all")
+        if self.pool * self.response.k > _MOST_IN_POOL:
+            raise InvalidParameter("the pool must have at most 2^26 cells in all: lower pool or cells")
 
     @kept_property
     def response(self) -> mechanisms.KRR:
@@ -293,6 +295,7 @@ class FLH(FrequencyProtocol):
 
     def channel(self) -> Channel:
         told, values = self.response, np.arange(self.size, dtype=np.uint64)
+        listed(self.size, self.pool * told.k)
         cells = [hashed(values, a, b, told.k).tolist() for a, b in zip(*self.hashes, strict=True)]
         return tuple(
             tuple((told.truth if y == cell[x] else told.lie) / self.pool for cell in cells for y in range(told.k))
@@ -301,9 +304,7 @@ class FLH(FrequencyProtocol):
 
     def simulate_counts(self, counts: Any, *, source: Source = None) -> State:
         """Reports of single people: a pool ties values together in a way that no short cut has."""
-        people = people_of(counts, self.size)
-        values = np.repeat(np.arange(self.size), people)
-        return State(self).add(self._draw(values, 1, source)[0])
+        return one_by_one(self, counts, source)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -8,8 +8,8 @@ from typing import final
 
 from privet._cache import kept_property
 from privet._validate import set_frozen
-from privet.local.families.number import NumberProtocol, Window, chance_below, grid_cells, window_for
-from privet.mechanisms import Example, register
+from privet.local.families.number import NumberProtocol, Window, grid_cells, window_for
+from privet.mechanisms import Example, chance_for, register
 from privet.privacy import Guarantee
 
 _FROM = 0.6093525  # epsilon above which mixing helps
@@ -42,11 +42,11 @@ class Hybrid(NumberProtocol):
 
     @kept_property
     def _both(self) -> tuple[tuple[Window, Fraction], ...]:
-        coin = Window(1, 1, chance_below(self.epsilon))
         if self.epsilon <= _FROM:
-            return ((coin, Fraction(1)),)
+            return ((Window(1, 1, chance_for(self.epsilon)), Fraction(1)),)
         share = Fraction(round(-math.expm1(-self.epsilon / 2.0) * _COARSE), _COARSE)
         near = window_for(self.epsilon, self.cells)
+        coin = Window(1, 1, near.odds / (1 + near.odds))  # the same odds: one price for both
         return ((near, share), (coin, 1 - share)) if share < 1 else ((near, Fraction(1)),)
 
     @property

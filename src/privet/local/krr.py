@@ -12,6 +12,7 @@ from privet._cache import kept_property
 from privet._numerics import Array
 from privet.local.families.counts import counted
 from privet.local.families.frequency import Channel, FrequencyProtocol
+from privet.local.families.listed import listed
 from privet.local.families.population import keep_or_uniform
 from privet.local.protocol import word_of
 from privet.local.state import State
@@ -90,6 +91,7 @@ class KRR(FrequencyProtocol):
         return np.arange(self.size)
 
     def channel(self) -> Channel:
+        listed(self.size, self.size)
         return tuple(tuple(self.own if x == y else self.other for y in range(self.size)) for x in range(self.size))
 
     def simulate_counts(self, counts: Any, *, source: Source = None) -> State:

@@ -101,6 +101,8 @@ def required_n(
     >>> required_n(local.Warner(epsilon=1.0986122886681098), radius=0.02)
     7203
     """
+    if not isinstance(protocol, FrequencyProtocol):
+        raise InvalidParameter("protocol must be one of privet.local that estimates shares, such as KRR")
     wanted, z = above("radius", radius, 0.0), -ndtri(tail_of(confidence) / 2.0)
     shares = (0.0, 1.0) if share is None else (fraction("share", share),)
     (a, b), off = protocol._line(1), protocol._collisions

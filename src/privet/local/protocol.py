@@ -2,6 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
 from json import dumps, loads
@@ -10,9 +11,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from privet._numerics import Array
-from privet.errors import InvalidData, SerialisationError
+from privet.errors import InvalidData, InvalidParameter, SerialisationError
 from privet.mechanisms import Estimate, Release, Source, registered_mechanisms
 
+_NUMBERS = "reports are whole numbers, as privatize and decode give them"
 _NO_PROTOCOL = "this text is no protocol of privet.local"
 _NO_REPORT = "these are no possible reports of this protocol: encode what privatize and decode give"
 _RATIO = re.compile(r"-?[0-9]+(/[0-9]+)?")  # as fractions are written: one with an exponent could be without end
@@ -94,9 +96,12 @@ class Protocol(ABC):
 
     def rows(self, reports: Any) -> Array:
         """Reports as an array with one report a row; what cannot be such an array is refused by its type and shape."""
-        array = np.asarray(reports)
+        try:
+            array = np.asarray(reports)
+        except ValueError:  # lists of unlike lengths
+            raise InvalidData(_NUMBERS) from None
         if array.dtype.kind not in "biu" and array.size:
-            raise InvalidData("reports are whole numbers, as privatize and decode give them")
+            raise InvalidData(_NUMBERS)
         wanted = self.report_shape
         if wanted and (array.ndim < 1 or array.shape[-1:] != wanted):
             raise InvalidData(f"a report of this protocol has {wanted[0]} numbers")
@@ -132,6 +137,15 @@ class Protocol(ABC):
     def to_json(self) -> str:
         """The public parameters as text; `local.from_json` reads it."""
         return dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+
+
+def by_name(given: Mapping[str, object], known: tuple[str, ...]) -> None:
+    """A check that an estimate takes these arguments.
+
+    >>> by_name({"confidence": 0.9}, ("confidence",))
+    """
+    if not set(given) <= set(known):
+        raise InvalidParameter(f"estimate takes {', '.join(known)}, by name, and nothing else")
 
 
 def word_of(bits: int) -> Any:

@@ -12,9 +12,11 @@ from privet._cache import kept_property
 from privet._numerics import Array, exact, ndtri, ratio_down
 from privet._validate import count, flag, set_frozen
 from privet.errors import InvalidData, InvalidParameter
+from privet.local.consistency import made_consistent
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.hashes import hashed, pool
 from privet.local.families.intervals import tail_of
+from privet.local.families.listed import listed
 from privet.local.families.population import spread
 from privet.local.families.words import (
     bit_sums,
@@ -209,7 +211,7 @@ class RAPPOR(FrequencyProtocol):
         p, q, n = float(self.own), float(self.other), float(sizes.sum())
         found: Any = 0.0
         for matrix, bloom, size in zip(decoder, self.bloom[seen].astype(float), sizes, strict=True):
-            flips = (q * (1.0 - q) + (p * (1.0 - p) - q * (1.0 - q)) * (f @ bloom)) / (size * (p - q) ** 2)
+            flips = (q * (1.0 - q) + (p * (1.0 - p) - q * (1.0 - q)) * (f @ bloom)) / (size * self._gap**2)
             mixed, scale = matrix @ bloom.T, n / (size * max(n - 1.0, 1.0))
             mean = mixed @ f
             if whole:
@@ -237,7 +239,7 @@ class RAPPOR(FrequencyProtocol):
         by_holder = np.zeros((self.size, self.size))  # estimate, value that is held
         for matrix, bloom in zip(decoder, self.bloom.astype(float), strict=True):
             rates = q * (1.0 - q) + (p * (1.0 - p) - q * (1.0 - q)) * bloom
-            by_holder += self.cohorts * (matrix**2 @ rates.T / (p - q) ** 2 + (matrix @ bloom.T) ** 2)
+            by_holder += self.cohorts * (matrix**2 @ rates.T / self._gap**2 + (matrix @ bloom.T) ** 2)
         own = by_holder.diagonal() - 1.0
         np.fill_diagonal(by_holder, 0.0)
         return float(by_holder.max()), float(own.max())
@@ -270,7 +272,7 @@ class RAPPOR(FrequencyProtocol):
             places, labels = wanted.astype(np.int64), tuple(wanted.tolist())
             raw, variance = raw[places], variance[places]
         if consistency is not None:
-            value, note = consistency.apply(raw, state, wanted)
+            value, note = made_consistent(consistency, raw, state, wanted)
             return Estimate(value, None, raw=raw, variance=variance, labels=labels, n=state.n, notes=(note,))
         joint = flag("simultaneous", simultaneous)
         tail = tail_of(confidence, among=len(raw) if joint else 1)
@@ -287,6 +289,7 @@ class RAPPOR(FrequencyProtocol):
 
     def channel(self) -> Channel:
         patterns(self.width)
+        listed(self.size, self.cohorts * 2**self.width)
         made = []
         for x in range(self.size):
             laws = [product_law([self.own if bit else self.other for bit in row[x]], self.width) for row in self.bloom]

@@ -14,8 +14,9 @@ from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.hashes import hashed, parity, pool, walsh
+from privet.local.families.listed import listed
 from privet.local.families.pooled import Pool
-from privet.local.families.population import spread
+from privet.local.families.population import one_by_one, spread
 from privet.local.families.words import bit_sums, cut, in_range, patterns, product_law, put, widths_of, words_for
 from privet.local.protocol import whole_sum, word_of
 from privet.local.state import State
@@ -31,8 +32,13 @@ def _columns(protocol: Any, values: Array) -> Array:
     return hashed(values.astype(np.uint64)[:, None], a[None, :], b[None, :], protocol.width).astype(np.int64)
 
 
-def _values(protocol: Any, candidates: Array | None) -> Array:
-    return np.arange(protocol.size, dtype=np.uint64) if candidates is None else candidates
+def _summed(protocol: Any, table: Array, candidates: Array | None) -> Array:
+    """The cell of each value added up over the rows, one row at a time: memory does not grow with the depth."""
+    values = np.arange(protocol.size, dtype=np.uint64) if candidates is None else candidates
+    totals = np.zeros(len(values), dtype=np.int64)
+    for row, a, b in zip(table, *protocol.hashes, strict=True):
+        totals += row[hashed(values, a, b, protocol.width)]
+    return totals
 
 
 def _checked(protocol: Any) -> dict[str, int]:
@@ -131,8 +137,7 @@ class CountMeanSketch(FrequencyProtocol):
         return whole_sum(table.max(axis=1)) <= n  # a row has at least as many reports as its largest count
 
     def supports(self, state: State, candidates: Array | None) -> Array:
-        column = _columns(self, _values(self, candidates))
-        return state.table[np.arange(self.depth)[None, :], column].sum(axis=1)
+        return _summed(self, state.table, candidates)
 
     def outcomes(self) -> Array:
         bits = patterns(self.width)
@@ -140,6 +145,7 @@ class CountMeanSketch(FrequencyProtocol):
 
     def channel(self) -> Channel:
         patterns(self.width)
+        listed(self.size, self.depth * 2**self.width)
         made = []
         for column in _columns(self, np.arange(self.size)).tolist():
             laws = [
@@ -245,13 +251,13 @@ class HadamardSketch(FrequencyProtocol):
 
     def supports(self, state: State, candidates: Array | None) -> Array:
         agree = walsh(state.table[..., 0] - state.table[..., 1])
-        column = _columns(self, _values(self, candidates))
-        return (state.n + agree[np.arange(self.depth)[None, :], column].sum(axis=1)) // 2
+        return (state.n + _summed(self, agree, candidates)) // 2
 
     def outcomes(self) -> Array:
         return np.arange(2 * self.depth * self.width)
 
     def channel(self) -> Channel:
+        listed(self.size, 2 * self.depth * self.width)
         made, even = [], Fraction(1, self.depth * self.width)
         for cells in _columns(self, np.arange(self.size)).tolist():
             odd = [int(parity(np.int64(c), np.int64(j))) for c in cells for j in range(self.width)]
@@ -260,8 +266,7 @@ class HadamardSketch(FrequencyProtocol):
 
     def simulate_counts(self, counts: Any, *, source: Source = None) -> State:
         """Reports of single people: rows of a Hadamard matrix tie values together in a way that no short cut has."""
-        people = people_of(counts, self.size)
-        return State(self).add(self._draw(np.repeat(np.arange(self.size), people), 1, source)[0])
+        return one_by_one(self, counts, source)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

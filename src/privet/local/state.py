@@ -12,8 +12,10 @@ from privet.errors import InvalidData, InvalidParameter, SerialisationError
 from privet.local.protocol import Protocol, from_json
 
 _UNLIKE = "only states of one protocol, with the same parameters and candidates, can be merged"
+_NO_AGREEMENT = "protocol must be one of privet.local, such as KRR(k=4, epsilon=1.0)"
 _NO_STATE = "this text is no state of privet.local"
 _MOST = 2**62  # reports, and any count of them; above 2^63 they would wrap
+_CELLS = 2**28  # counts of one state: 2 GiB
 _COUNTS = "counts must be whole numbers in the shape of the state's table, none negative"
 _N = "n and dropped must be whole numbers that are not negative"
 
@@ -32,13 +34,18 @@ class State:
     """
 
     def __init__(self, protocol: Protocol, *, candidates: Any = None) -> None:
+        if not isinstance(protocol, Protocol):
+            raise InvalidParameter(_NO_AGREEMENT)
         self.protocol = protocol
         self.candidates = None if candidates is None else protocol.candidates_of(candidates)
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
-        self.table: Array = np.zeros(self.protocol.table_shape(self.candidates), dtype=np.int64)
+        shape = self.protocol.table_shape(self.candidates)
+        if prod(shape) > _CELLS:
+            raise InvalidParameter("a state has at most 2^28 counts: take OLH with candidates=, or fewer values")
+        self.table: Array = np.zeros(shape, dtype=np.int64)
         self.n = 0
         self.dropped = 0
 

@@ -15,6 +15,7 @@ from privet._numerics import Array, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
+from privet.local.families.listed import listed
 from privet.local.families.population import two_binomials
 from privet.local.families.words import bit_sums, cut, in_range, packed, put, widths_of, words_for
 from privet.local.state import State
@@ -143,6 +144,7 @@ class SubsetSelection(FrequencyProtocol):
 
     def channel(self) -> Channel:
         k, w = self.size, self._w
+        listed(k, len(self._sets()))
         with_it, without = self.own / math.comb(k - 1, w - 1), (1 - self.own) / math.comb(k - 1, w)
         return tuple(tuple(with_it if x in chosen else without for chosen in self._sets()) for x in range(k))
 

@@ -31,6 +31,8 @@ def header_of(protocol: Protocol) -> bytes:
     >>> header_of(local.KRR(k=4, epsilon=1.0))[:3], len(header_of(local.KRR(k=4, epsilon=1.0)))
     (b'PV\\x01', 11)
     """
+    if not isinstance(protocol, Protocol):
+        raise InvalidParameter("protocol must be one of privet.local, such as KRR(k=4, epsilon=1.0)")
     digest = hashlib.sha256(protocol.to_json().encode()).digest()[:8]
     return _MARK + bytes([_VERSION]) + digest
 

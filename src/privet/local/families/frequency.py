@@ -12,12 +12,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import above, count, flag, set_frozen
+from privet._validate import above, count, flag, fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
+from privet.local.consistency import made_consistent
 from privet.local.families.intervals import exact_interval, needs_exact_law, score_interval, tail_of
 from privet.local.families.pooled import Pool
 from privet.local.families.single import is_single, one_each
-from privet.local.protocol import Protocol
+from privet.local.protocol import Protocol, by_name, whole_sum
 from privet.local.state import State
 from privet.mechanisms import ErrorBar, Estimate, Mechanism, Source
 from privet.mechanisms.families.columns import column_kind, is_typed
@@ -30,6 +31,7 @@ from privet.workloads import MeasuredCells
 _TEXTS = "this holds texts or objects, no numbers: name the texts when the protocol is made, labels=(...)"
 _LISTED = 2**24  # values that are estimated together; more need candidates
 _PAIRED = 2**12  # values of which all pairs are tabled
+_MOST = 2**40  # people of a population: their binomials are drawn by the million
 Channel = tuple[tuple[Fraction, ...], ...]
 
 
@@ -164,7 +166,17 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         What a public pool of hashes adds is in `squared_error`: it depends on the shares of all values.
         """
         a, b = self._line(count("n", n, 1))
-        return a + b * np.asarray(share, dtype=float) if np.ndim(share) else a + b * float(share)
+        if not isinstance(share, list | tuple | np.ndarray):
+            return a + b * fraction("share", share)
+        shares = numbers_or_nan(share)
+        if not np.all((shares >= 0.0) & (shares <= 1.0)):
+            raise InvalidParameter("share must be one number or a list of them, from 0 to 1")
+        return a + b * shares
+
+    @property
+    def _gap(self) -> float:
+        """own - other, from the fractions: as floats both may be the same number."""
+        return float(self.own - self.other)
 
     def _line(self, n: int) -> tuple[float, float]:
         """Variance a + b f of a raw estimate at the share f."""
@@ -179,6 +191,7 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
 
         Arguments by name: candidates=None, confidence=0.95, simultaneous=False, consistency=None.
         """
+        by_name(how, ("candidates", "confidence", "simultaneous", "consistency"))
         return self._estimate(reports, **how)
 
     def _estimate(
@@ -192,14 +205,14 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
     ) -> Estimate:
         state, wanted = self._asked(reports, candidates)
         counts = self.supports(state, wanted)
-        p, q, n = float(self.own), float(self.other), state.n
-        raw = (counts / n - q) / (p - q)
+        q, n = float(self.other), state.n
+        raw = (counts / n - q) / self._gap
         off = self._off(raw, n, wanted is None)
         interval = self._interval(counts, raw, n, confidence, flag("simultaneous", simultaneous), off)
         variance = self.variance(np.clip(raw, 0.0, 1.0), n=n) + off
         labels = self.labels if wanted is None else tuple(wanted.tolist())
         if consistency is not None:
-            value, note = consistency.apply(raw, state, wanted)
+            value, note = made_consistent(consistency, raw, state, wanted)
             return Estimate(value, None, raw=raw, variance=variance, labels=labels, n=n, notes=(note,))
         low, high = interval
         bar = ErrorBar(
@@ -261,22 +274,22 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
     def bias(self, shares: Any) -> Array:
         """The distance of each raw estimate's mean from its share, given the public hashes and the shares of all values:
         what shares a cell is counted too often. It is 0 where there is no public pool of hashes."""
-        f, p, q = self._shares(shares), float(self.own), float(self.other)
-        return np.zeros(self.size) if self.shared_hashes is None else (self.shared_hashes.means(f) - q) / (p - q) - f
+        f, q = self._shares(shares), float(self.other)
+        return np.zeros(self.size) if self.shared_hashes is None else (self.shared_hashes.means(f) - q) / self._gap - f
 
     def squared_error(self, shares: Any, *, n: int) -> Array:
         """The mean squared error of each raw estimate from n reports, given the public hashes and the shares of all values:
         the variance of the noise (to a relative 1/hashes where these are shared), and the square of `bias`."""
-        f, p, q = self._shares(shares), float(self.own), float(self.other)
+        f, p, q, gap = self._shares(shares), float(self.own), float(self.other), self._gap
         off = self.bias(f)
-        others = np.divide(off * (p - q), 1.0 - f, out=np.zeros(self.size), where=f < 1.0) + q  # how they support it
-        unlike = self._collisions * (p - q) ** 2  # how much they differ in that, on average over pools
+        others = np.divide(off * gap, 1.0 - f, out=np.zeros(self.size), where=f < 1.0) + q  # how they support it
+        unlike = self._collisions * gap**2  # how much they differ in that, on average over pools
         noise = f * p * (1.0 - p) + (1.0 - f) * (others * (1.0 - others) - unlike)
-        return noise / (count("n", n, 1) * (p - q) ** 2) + off**2
+        return noise / (count("n", n, 1) * gap**2) + off**2
 
     def _shares(self, given: Any) -> Array:
-        f = np.asarray(given, dtype=float)
-        if f.shape != (self.size,) or not np.all(np.isfinite(f)):
+        f = numbers_or_nan(given)
+        if f.shape != (self.size,) or np.isnan(f).any():
             raise InvalidParameter(f"shares must be {self.size} numbers, one for each value")
         return f
 
@@ -296,11 +309,11 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
     def _covariance(self, f: Array, n: int) -> Array:
         p, q, (own, two) = float(self.own), float(self.other), map(float, self.pair_supports)
         if self.shared_hashes is not None:
-            return self.shared_hashes.covariance(f) / (n * (p - q) ** 2)
+            return self.shared_hashes.covariance(f) / (n * self._gap**2)
         cross = (own - p * q) * (f[:, None] + f[None, :]) + (two - q * q) * (1.0 - f[:, None] - f[None, :])
         cross += self._extra_cross(f)
         np.fill_diagonal(cross, f * p * (1.0 - p) + (1.0 - f) * q * (1.0 - q))
-        return cross / (n * (p - q) ** 2)
+        return cross / (n * self._gap**2)
 
     def _extra_cross(self, f: Array) -> Any:
         """The common supports of pairs of values beyond `pair_supports`."""
@@ -324,8 +337,8 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
 
     def combined(self, estimate: Estimate, weights: Any, *, confidence: float = 0.95) -> Estimate:
         """A sum, range or difference of shares: weights @ raw, with the variance that `histogram` gives it."""
-        w = np.asarray(weights, dtype=float)
-        if w.shape != (self.size,) or not np.all(np.isfinite(w)):
+        w = numbers_or_nan(weights)
+        if w.shape != (self.size,) or np.isnan(w).any():
             raise InvalidParameter(f"weights must be {self.size} finite numbers, one for each value")
         cells = self.histogram(estimate)
         found = cells.linear(w, confidence=confidence)
@@ -339,9 +352,26 @@ def people_of(counts: Any, k: int) -> Array:
     >>> people_of([3, 0], 2).tolist()
     [3, 0]
     """
-    found = np.asarray(counts)
+    wrong = f"counts must be {k} whole numbers that are not negative: how many people hold each value"
+    try:
+        found = np.asarray(counts)
+    except ValueError:  # lists of unlike lengths
+        raise InvalidParameter(wrong) from None
     if found.shape != (k,) or found.dtype.kind not in "iu" or found.min() < 0:
-        raise InvalidParameter(
-            f"counts must be {k} whole numbers that are not negative: how many people hold each value"
-        )
+        raise InvalidParameter(wrong)
+    if int(found.max()) > _MOST or whole_sum(found.astype(np.int64)) > _MOST:
+        raise InvalidParameter("a population has at most 2^40 people")
     return found.astype(np.int64)
+
+
+def numbers_or_nan(given: Any) -> Array:
+    """Numbers in any shape; one NaN where some are missing, infinite or no numbers.
+
+    >>> numbers_or_nan([1, 2]).tolist(), numbers_or_nan(["a"]).tolist()
+    ([1.0, 2.0], [nan])
+    """
+    try:
+        found = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):  # texts, objects, lists of unlike lengths
+        return np.array([np.nan])
+    return found if np.all(np.isfinite(found)) else np.array([np.nan])

@@ -28,8 +28,7 @@ def pool(seed: int, count: int) -> tuple[Array, Array]:
     >>> [int(word) for word in np.concatenate(pool(0, 1))]
     [16294208416658607535, 7960286522194355700]
     """
-    state = (seed + _STEP * np.arange(1, 2 * count + 1, dtype=object)) % 2**64
-    z = state.astype(np.uint64)
+    z = np.uint64(seed % 2**64) + np.uint64(_STEP) * np.arange(1, 2 * count + 1, dtype=np.uint64)  # modulo 2^64
     z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)

@@ -16,17 +16,18 @@ import numpy as np
 
 from privet import noise
 from privet._cache import kept_property
-from privet._numerics import Array, ndtri
-from privet._validate import above, count, open_fraction, set_frozen
+from privet._numerics import Array, ndtri, up
+from privet._validate import above, count, finite, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
+from privet.local.families.listed import listed
 from privet.local.families.single import is_single, one_each
-from privet.local.protocol import Protocol, word_of
+from privet.local.protocol import Protocol, by_name, word_of
 from privet.local.state import State
-from privet.mechanisms import ErrorBar, Estimate, Mechanism, Source, chance_for, odds_of
+from privet.mechanisms import ErrorBar, Estimate, Mechanism, Source, chance_for, epsilon_of_odds, odds_of
 from privet.mechanisms.families.odds import MOST
 from privet.mechanisms.families.record_values import public_bounds
 from privet.mechanisms.families.values import admit_value, read_value
-from privet.privacy import FinitePairLoss, PrivacyLoss, Unit
+from privet.privacy import PartialResponseLoss, PrivacyLoss
 
 _FINE = 2**53
 _MOST_CELLS = 2**24
@@ -112,16 +113,7 @@ def window_for(epsilon: float, cells: int) -> Window:
     368
     """
     width = max(1, round(cells * math.exp(-epsilon / 2.0)))
-    return Window(cells, width, chance_below(epsilon, Fraction(cells, width)))
-
-
-def chance_below(epsilon: float, others: Fraction | int = 1) -> Fraction:
-    """`chance_for` with room for the rounding of a price that is listed as a pair.
-
-    >>> chance_below(math.log(3.0)) < Fraction(3, 4)
-    True
-    """
-    return chance_for(epsilon * (1.0 - 2.0**-48), others)
+    return Window(cells, width, chance_for(epsilon, Fraction(cells, width)))
 
 
 def _squares(last: int) -> Fraction:
@@ -152,16 +144,14 @@ class NumberProtocol(Mechanism[Any, Any], Protocol):
     @property
     @abstractmethod
     def parts(self) -> tuple[tuple[Window, Fraction], ...]:
-        """The laws of which each person draws one, with the share of each; the choice shows in the report."""
+        """The laws of which each person draws one, with the share of each; the choice shows in the report. All have the
+        same odds, or the price is that of the largest."""
 
     @property
     def loss(self) -> PrivacyLoss:
-        """The two ends of the range are the worst pair, in every part."""
-        ends = [[share * w.inside, share * (1 - w.inside) * Fraction(w.levels - w.width, w.levels),
-                 share * (1 - w.inside) * Fraction(w.width, w.levels)] for w, share in self.parts]  # fmt: skip
-        p = tuple(mass for part in ends for mass in part if mass)
-        q = tuple(mass for part in ends for mass in reversed(part) if mass)
-        return FinitePairLoss(p, q, unit=Unit("replace"))
+        """The two ends of the range are the worst pair, in every part: an output lies in one window or in none."""
+        told = sum(share * (w.inside + (1 - w.inside) * Fraction(w.width, w.levels)) for w, share in self.parts)
+        return PartialResponseLoss(epsilon_of_odds(max(w.odds for w, _ in self.parts)), up(told))
 
     def _admit(self, value: Any) -> None:
         if not is_single(value):
@@ -241,6 +231,7 @@ class NumberProtocol(Mechanism[Any, Any], Protocol):
     def channel(self) -> tuple[tuple[Fraction, ...], ...]:
         """Row i: the exact law of the report on level i of the finest grid; values in between mix two rows."""
         finest = max(window.levels for window, _ in self.parts)
+        listed(finest + 1, self._outputs)
         rows = []
         for i in range(finest + 1):
             row: list[Fraction] = []
@@ -261,7 +252,7 @@ class NumberProtocol(Mechanism[Any, Any], Protocol):
     def variance(self, value: float, *, n: int = 1) -> float:
         """The variance of the estimated mean of n people who all hold a value (noise alone)."""
         low, high = self.bounds
-        place = (min(max(float(value), low), high) - low) / (high - low)
+        place = (min(max(finite("value", value), low), high) - low) / (high - low)
         each = sum(float(share) * (window.variance(place) + place**2) for window, share in self.parts) - place**2
         return (high - low) ** 2 * each / count("n", n, 1)
 
@@ -291,6 +282,7 @@ class NumberProtocol(Mechanism[Any, Any], Protocol):
 
         Arguments by name: confidence=0.95.
         """
+        by_name(how, ("confidence",))
         return self._estimate(reports, **how)
 
     def _estimate(self, reports: Any, *, confidence: float = 0.95) -> Estimate:

@@ -7,11 +7,14 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array
+from privet.errors import InvalidParameter
 from privet.local.families.frequency import FrequencyProtocol, people_of
 from privet.local.state import State
 from privet.mechanisms import Source
 
 _HALF = Fraction(1, 2)
+_PIECE = 1 << 20  # people who are drawn at a time
+_SINGLE = 2**32  # people who are drawn one by one at most
 
 
 def spread(total: int, cells: int, source: Source) -> Array:
@@ -38,6 +41,19 @@ def keep_or_uniform(protocol: FrequencyProtocol, counts: Any, keep: Fraction, so
     kept = np.asarray(noise.binomial(n=people, p=keep, source=source))
     rest = int(people.sum() - kept.sum())
     return State(protocol).add_counts(kept + spread(rest, protocol.size, source), int(people.sum()))
+
+
+def one_by_one(protocol: FrequencyProtocol, counts: Any, source: Source) -> State:
+    """A state from the reports of single people, where values are tied together in a way that no short cut has."""
+    people, state = people_of(counts, protocol.size), State(protocol)
+    ends = np.cumsum(people)
+    n = int(ends[-1])
+    if n > _SINGLE:
+        raise InvalidParameter(f"{type(protocol).__name__} draws one report for each person: at most 2^32 people")
+    for start in range(0, n, _PIECE):
+        values = np.searchsorted(ends, np.arange(start, min(start + _PIECE, n)), side="right")
+        state.add(protocol._draw(values, 1, source)[0])
+    return state
 
 
 def two_binomials(people: Array, own: Fraction, other: Fraction, source: Source) -> Array:
