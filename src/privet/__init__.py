@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # what `__getattr__` does at run time, spelt out for type che
         sum,
         variance,
     )
-    from privet.tables import Bool, Category, Date, Float, Int, KeySet, Person, Rows, Text
+    from privet.tables import Bool, Category, Date, Float, Int, KeySet, Person, Rows, Text, Time
 
 __version__ = "0.1.0"
 
@@ -67,6 +67,7 @@ __all__ = [
     "Rows",
     "Table",
     "Text",
+    "Time",
     "__version__",
     "accounting",
     "audit",
@@ -106,7 +107,7 @@ _HOMES: dict[str, str] = {
     "Budget": "ledger",
     "Ledger": "ledger",
     "Private": "_private",
-    **dict.fromkeys(("Bool", "Category", "Date", "Float", "Int", "KeySet", "Person", "Rows", "Text"), "tables"),
+    **dict.fromkeys(("Bool", "Category", "Date", "Float", "Int", "KeySet", "Person", "Rows", "Text", "Time"), "tables"),
     **dict.fromkeys(
         ("Table", "batch", "count", "count_distinct", "count_persons", "max", "mean", "median", "min"), "queries"
     ),

@@ -216,6 +216,17 @@ def test_other_separators_on_the_command_line(privet, ask):
     found = privet("query", place, "--schema", schema, *asked, *more)
     assert json.loads(found.out)["rows"][0]["s"] == pytest.approx(4.0, abs=0.01)
     assert privet("table", "draft", place, "--table", "x").code == 2
+    pay = ("--schema", schema, "--ledger", ledger, "--epsilon", "1e6")
+    fitted = privet("fit", place, *pay, "--target", "cost", "--model", "linear", "--json", *more)
+    assert fitted.code == 0, fitted.err
+    made = privet("synth", place, *pay, "--out", ask.folder / "made.csv", "--model", "Independent", "--json", *more)
+    assert made.code == 0, made.err
+    risk = privet("audit", "table", place, "--schema", schema, "--quasi", "age", "--json", *more)
+    assert risk.code == 0, risk.err
+    assert json.loads(risk.out)["evidence"]["figures"]["rows"] == [2]
+    for refused in (privet("fit", place, *pay, "--target", "cost", "--model", "linear"), privet("synth", place, *pay)):
+        assert refused.code == 2
+        assert "semicolons" in refused.err
 
 
 def test_a_check_counts_what_does_not_fit(privet, ask):

@@ -171,3 +171,14 @@ def test_a_raise_keeps_the_rule_and_lowers_nothing(budget):
     with pytest.raises((LedgerError, InvalidParameter)):
         ledger.raise_budget(budget, reason="x")
     assert len(ledger.entries()) == 1
+
+
+def test_a_cap_is_raised_and_lowered_by_an_epsilon_alone() -> None:
+    ledger = pv.Ledger.create("memory:", epsilon=1.0)
+    assert ledger.raise_budget(epsilon=2.0, reason="another year") == pv.Budget(2.0)
+    assert ledger.lower_budget(epsilon=1.5, reason="less is enough") == pv.Budget(1.5)
+    assert ledger.remaining["basic epsilon"] == 1.5
+    with pytest.raises(InvalidParameter, match="either budget= or epsilon="):
+        ledger.raise_budget(pv.Budget(3.0), epsilon=3.0, reason="both")
+    with pytest.raises(InvalidParameter, match="must be a Budget"):
+        ledger.lower_budget(reason="to what?")

@@ -93,6 +93,20 @@ plant(
     "",
 )
 plant(
+    "reading: times beyond their bounds",
+    "tables:Reader.canonical",
+    "return self._inside(second, column) if linking else self._clamped(second, *column.span)",
+    "return second",
+    "tests/queries/test_times.py",
+)
+plant(
+    "times: the zone of a moment is dropped",
+    "tables:_in_utc",
+    "moment = value if offset is None else value - offset",
+    "moment = value",
+    "tests/queries/test_times.py",
+)
+plant(
     "reading: NaN above all bounds",
     "tables:Reader._clamped_double",
     'absent = f"WHEN {d.is_nan(x)} THEN NULL "',

@@ -6,10 +6,10 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidData
-from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
+from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text, Time
 from privet.tables.frames import RawColumn
 from privet.tables.reading import no_person, wrong_kind
-from privet.tables.texts import day_in, number_in, truth_in
+from privet.tables.texts import day_in, number_in, second_in, truth_in
 
 _FARTHEST = 2.0**53
 
@@ -62,7 +62,9 @@ def canonical(name: str, column: Column, raw: RawColumn, linking: bool = False) 
         return Values(raw.values, raw.missing | np.array([each not in known for each in raw.values], dtype=bool))
     if isinstance(column, Date):
         return _bounded(_days(raw, wrong), column, linking)
-    if raw.kind in ("days", "other"):
+    if isinstance(column, Time):
+        return _bounded(_seconds(raw, wrong), column, linking)
+    if raw.kind in ("days", "seconds", "other"):
         raise wrong
     if isinstance(column, Bool):
         return _booleans(raw)
@@ -102,6 +104,16 @@ def _days(raw: RawColumn, wrong: InvalidData) -> Values:
         absent = np.array([each is None for each in read], dtype=bool)
         return Values(np.array([each or 0 for each in read], dtype=np.int64), absent)
     if raw.kind != "days":
+        raise wrong
+    return Values(raw.values, raw.missing)
+
+
+def _seconds(raw: RawColumn, wrong: InvalidData) -> Values:
+    if raw.kind == "text":
+        read = [second_in(each) for each in raw.values]
+        absent = np.array([each is None for each in read], dtype=bool)
+        return Values(np.array([each or 0 for each in read], dtype=np.int64), absent)
+    if raw.kind != "seconds":
         raise wrong
     return Values(raw.values, raw.missing)
 

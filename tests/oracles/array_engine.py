@@ -8,7 +8,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.tables import expressions as tree
 from privet.tables.bounded import Aggregates, Bounded, Salts, Sources, Term, Ticks, arranged, join_ticks
-from privet.tables.columns import Category, Column, Float
+from privet.tables.columns import Category, Column, Float, Time
 from privet.tables.computed import Clip, Times
 from privet.tables.dialect import SETTLE
 from privet.tables.features import Feature
@@ -16,6 +16,7 @@ from privet.tables.frames import frame_names, raw_columns
 from privet.tables.keys import plain_key
 from privet.tables.late import summed
 from privet.tables.mix import MISSING, P, turn_of
+from privet.tables.parts import Part
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PerPerson, PersonJoin, PublicJoin, Source, Union, Where
 from privet.tables.reading import no_column
@@ -376,7 +377,14 @@ def _value(what: tree.Expression, held: Mapping[str, Values], columns: Mapping[s
         return Values(reached.astype(np.int64), inner.missing)
     if isinstance(what, tree.Place):
         return _place(what.of.column(columns), inner)
-    assert isinstance(what, tree.Part)
+    assert isinstance(what, Part)
+    if isinstance(what.of.column(columns), Time):
+        if what.part in ("hour", "minute"):
+            size, many = (3600, 24) if what.part == "hour" else (60, 60)
+            return Values(inner.values // size % many, inner.missing)
+        inner = Values(inner.values // 86_400, inner.missing)
+        if what.part == "date":
+            return inner
     if what.part == "weekday":
         return Values((inner.values + 3) % 7, inner.missing)
     days = inner.values.astype("datetime64[D]")

@@ -23,6 +23,7 @@ TYPES = {
     "float": "double precision",
     "text": "text",
     "days": "date",
+    "times": "timestamp",
     "bool": "boolean",
 }
 
@@ -117,6 +118,7 @@ def put_arrow(tables: Tables) -> dict[str, Any]:
     import pyarrow as pa
 
     types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string(), "days": pa.date32(), "bool": pa.bool_()}
+    types["times"] = pa.timestamp("us")
     return {
         name: pa.table({column: pa.array(values, types[kind]) for column, (kind, values) in held.items()})
         for name, held in tables.items()

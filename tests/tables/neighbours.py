@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
-from privet.tables.columns import Category, Column, Date, Float, Int
-from privet.tables.expressions import Bin, Compare, Expression, Linear, Part, Ref
+from privet.tables.columns import Category, Column, Date, Float, Int, Time
+from privet.tables.expressions import Bin, Compare, Expression, Linear, Ref
 from privet.tables.features import Feature
 from privet.tables.keys import KeySet
+from privet.tables.parts import Part
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Derive, Linked, Node, PerPerson, PersonJoin, PublicJoin, Source, Union, Where
 from tests.oracles import array_engine
@@ -22,6 +23,7 @@ COLUMNS: dict[str, Column] = {
     "x": Float(float(LOW), float(HIGH), tick=1.0),
     "c": Category(["a", "b"]),
     "d": Date("2024-01-01", "2024-12-31"),
+    "m": Time("2024-01-01", "2024-12-31"),
 }
 GROUPS = (0, P, 2 * P, 1, P + 1, None)
 Row = dict[str, Any]
@@ -93,6 +95,7 @@ def _steps(source: Node) -> list[tuple[Any, ...]]:
         ("derive", Derive(source, "z", doubled), ("g",), None, "z"),
         ("redefined", Derive(source, "x", doubled)),
         ("bin", Derive(source, "bin", Bin(Ref("x"), -2, 2, 3)), ("bin",)),
+        ("hour", Derive(source, "hour", Part(Ref("m"), "hour")), ("hour",)),
         ("part", Derive(source, "month", Part(Ref("d"), "month")), ("month",)),
         ("public join", joined, ("floor",)),
         ("public join, one group", joined, (), KeySet((), ((),))),
@@ -108,9 +111,9 @@ def hostile_rows(rng: np.random.Generator, size: int) -> list[Row]:
             0 if style == 0 else GROUPS[place % len(GROUPS)] if style == 1 else GROUPS[int(rng.integers(len(GROUPS)))]
         )
         value = (HIGH, LOW, None, np.inf, -0.0, 1.4)[0 if style < 2 else int(rng.integers(6))]
-        made.append(
-            {"g": group, "x": value, "c": ("a", "b", "zz")[int(rng.integers(3)) if style else 0], "d": "2024-02-29"}
-        )
+        letter = ("a", "b", "zz")[int(rng.integers(3)) if style else 0]
+        moment = f"2024-02-29 {place % 24 if style else 7:02}:30"
+        made.append({"g": group, "x": value, "c": letter, "d": "2024-02-29", "m": moment})
     return made
 
 

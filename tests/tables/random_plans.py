@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from privet.tables.bounded import Bounded, Cell, Signed, Term, Ticks
-from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
+from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text, Time
 from privet.tables.expressions import (
     Bin,
     Both,
@@ -22,11 +22,11 @@ from privet.tables.expressions import (
     IsMissing,
     Linear,
     Negated,
-    Part,
     Plus,
     Ref,
 )
 from privet.tables.keys import KeySet, all_keys
+from privet.tables.parts import Part
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Derive, Linked, Node, PersonJoin, PublicJoin, Source, Union, Where
 
@@ -61,6 +61,22 @@ DAYS = (
     "1999-12-31 00:00:00Z",
     "x",
 )
+MOMENTS = (
+    "2024-02-29",
+    "2024-02-29 23:59",
+    "2024-02-29T23:59:59.999",
+    "1969-12-31 23:59:59",
+    "2024-05-01 12:30:15Z",
+    "2024-05-01T12:30+00:00",
+    "2024-05-01 12:30+02",
+    "2024-05-01 24:00",
+    "2024-05-01 12:60",
+    "2024-05-01 12",
+    "2023-02-29 10:00",
+    "2024-05-01 12:30:61",
+    "12:30",
+    "x",
+)
 DOUBLES = (
     0.0,
     -0.0,
@@ -92,6 +108,8 @@ SCHEMA: dict[str, Column] = {
     "ft": Float(-50.0, 50.0, tick=0.5),
     "dt": Date("1990-01-01", "2024-12-31", null=True),
     "bt": Bool(),
+    "m": Time("1968-01-01", "2024-12-31 12:00", null=True),
+    "mt": Time("1960-01-01", "2024-05-01 12:30"),
 }
 
 
@@ -113,6 +131,8 @@ def as_array(kind: str, values: list[Any]) -> Any:
         made = np.empty(len(values), dtype=object)
         made[:] = values
         return made
+    if kind == "times":
+        return np.array(["NaT" if v is None else v for v in values], dtype="datetime64[us]")
     if kind == "days":
         return np.array(["NaT" if v is None else v for v in values], dtype="datetime64[D]")
     missing = np.array([v is None for v in values], dtype=bool)
@@ -139,6 +159,10 @@ def persons(rng: np.random.Generator, size: int, texts: bool, heavy: bool) -> tu
 
 def table(rng: np.random.Generator, size: int, texts: bool) -> dict[str, tuple[str, list[Any]]]:
     days = [date(1999, 1, 1) + timedelta(days=int(n)) for n in rng.integers(-400, 9600, 12)]
+    moments = [
+        datetime(1969, 12, 30) + timedelta(seconds=int(n), microseconds=int(n) % 1_000_000)
+        for n in (*rng.integers(-(10**5), 10**6, 8), *rng.integers(-(10**9), 2 * 10**9, 8))
+    ]
     return {
         "id": persons(rng, size, texts, rng.random() < 0.3),
         "i": ("int", drawn(rng, WHOLES, size)),
@@ -153,6 +177,8 @@ def table(rng: np.random.Generator, size: int, texts: bool) -> dict[str, tuple[s
         "nt": ("text", drawn(rng, NUMBERS, size)),
         "ft": ("text", drawn(rng, NUMBERS, size)),
         "dt": ("text", drawn(rng, DAYS, size)),
+        "m": ("times", drawn(rng, moments, size)),
+        "mt": ("text", drawn(rng, MOMENTS, size)),
         "bt": ("text", drawn(rng, ("true", "False", "1", "yes", " t ", ""), size)),
     }
 
@@ -160,7 +186,12 @@ def table(rng: np.random.Generator, size: int, texts: bool) -> dict[str, tuple[s
 def expression(rng: np.random.Generator, columns: dict[str, Column]) -> Any:
     numbers = [n for n, c in columns.items() if isinstance(c, Int | Float)]
     days = [n for n, c in columns.items() if isinstance(c, Date)]
-    kind = int(rng.integers(6))
+    times = [n for n, c in columns.items() if isinstance(c, Time)]
+    kind = int(rng.integers(8))
+    if kind == 6 and times:
+        return Part(Ref(pick(rng, times)), pick(rng, ("year", "month", "weekday", "date", "hour", "minute")))
+    if kind == 7 and times:
+        return Plus(Ref(pick(rng, times)), Ref(pick(rng, times)), -1)
     if kind == 0 and days:
         return Part(Ref(pick(rng, days)), pick(rng, ("year", "month", "weekday")))
     if kind == 1:
@@ -203,7 +234,7 @@ def condition(rng: np.random.Generator, columns: dict[str, Column], depth: int =
         if isinstance(column, Bool):
             return Compare(Ref(name), pick(rng, ("=", "!=")), pick(rng, (True, False)))
         operator = pick(rng, ("<", "<=", ">", ">=", "=", "!="))
-        value = date(2010, 6, 1) if isinstance(column, Date) else pick(rng, (0, 1, 2.5, -0.0, 3))
+        value = date(2010, 6, 1) if isinstance(column, Date | Time) else pick(rng, (0, 1, 2.5, -0.0, 3))
         return Compare(Ref(name), operator, value)
     inner = [condition(rng, columns, depth - 1) for _ in range(2)]
     return Negated(inner[0]) if kind == 6 else (Both if kind == 4 else Either)(*inner)
@@ -257,7 +288,7 @@ def random_case(seed: int, largest: int = 60) -> Case:
 
 def _asked(rng: np.random.Generator, node: Node) -> Bounded:
     columns = node.columns
-    groupable = [n for n, c in columns.items() if not isinstance(c, Float)]
+    groupable = [n for n, c in columns.items() if not isinstance(c, Float | Time)]
     count = int(rng.integers(0, 3))
     names = tuple(dict.fromkeys(pick(rng, groupable) for _ in range(count)))
     keys: KeySet | None = None

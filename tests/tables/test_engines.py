@@ -104,7 +104,7 @@ BROKEN: dict[str, tuple[str, Any, str]] = {
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_broken_engine_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     method, twin, law = BROKEN[what]
-    example = example_of(random_case(29), Case.frames)
+    example = example_of(random_case(13), Case.frames)
     getattr(testing, law)(example)
     monkeypatch.setattr(engines.DuckDBEngine, method, twin)
     with pytest.raises(AssertionError, match="DuckDB"):
@@ -112,7 +112,7 @@ def test_a_broken_engine_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_engine_that_takes_what_another_reads_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    example = example_of(random_case(29), Case.frames)
+    example = example_of(random_case(13), Case.frames)
     testing.check_data_have_one_engine(example)
     monkeypatch.setattr(engines.PostgresEngine, "takes", lambda self, data: True)
     with pytest.raises(AssertionError, match="are taken by"):

@@ -12,7 +12,7 @@ import pytest
 import privet as pv
 from privet.errors import InvalidData, InvalidParameter
 from privet.tables import Coded, Coding, grouped, tally
-from privet.tables.columns import Bool, Category, Date, Float, Int, Text
+from privet.tables.columns import Bool, Category, Date, Float, Int, Text, Time
 from privet.tables.dialect import DuckDB
 from privet.tables.engines import Engine, check_sources, exact_marginals
 from privet.tables.engines.duckdb import DuckDBEngine
@@ -33,7 +33,9 @@ def random_coded(case: Case, seed: int) -> tuple[Coded, list[tuple[int, ...]]]:
     """Codes of some columns of a random plan, cut at random, and cliques of them."""
     rng = np.random.default_rng([20261117, seed])
     columns = case.plan.rows.columns
-    held = {name: c for name, c in columns.items() if not isinstance(c, Text) and _fits(c) and rng.random() < 0.7}
+    held = {
+        name: c for name, c in columns.items() if not isinstance(c, Text | Time) and _fits(c) and rng.random() < 0.7
+    }
     held = held or {"f": columns["f"]}
     bins, cuts = {}, {}
     for name, column in held.items():

@@ -27,12 +27,13 @@ from privet.tables import (
     Where,
     engines,
 )
-from privet.tables.expressions import Part
+from privet.tables.parts import Part
 from privet.tables.plan import in_groups, in_values
 from tests.oracles import array_engine
 from tests.tables.random_plans import SCHEMA, as_array, same, table
 
 UNITS = (Rows(), Person("id", max_rows=3), Person("id", max_groups=2, max_rows_per_group=2, relation="replace"))
+OF_TIMES = [(part, column) for part in ("hour", "minute", "date", "week", "weekday", "year") for column in ("m", "mt")]
 FEW = {"Spark": slice(2, None, 5)}
 SALTS = (3, 1_415_926, 535, 8_979, 323)
 
@@ -84,7 +85,7 @@ def computed(rows: Node) -> list[Bounded]:
         tick = max(tick, 2.0**-10)
         low, high = (int(np.floor(end / tick + 0.5)) for end in node.columns["made"].span)
         made.append(Bounded(node, (), KeySet((), ((),)), signed=(Signed(Ticks(Ref("made"), 0.0, tick), low, high),)))
-    for part, column in (("quarter", "d"), ("week", "d"), ("day", "dt"), ("week", "dt")):
+    for part, column in (("quarter", "d"), ("week", "d"), ("day", "dt"), ("week", "dt"), *OF_TIMES):
         made.append(Bounded(Derive(rows, "made", Part(Ref(column), part)), ("made",), None))
     return made
 
@@ -98,7 +99,7 @@ def of_persons(rows: Node) -> list[Bounded]:
         ("yes", Feature("sum", "b", bounds=(0, 3))),
         ("late", Feature("last", "f", "d")),
         ("day", Feature("last", "d", "ft")),
-        ("ill", Feature("last", "b", "i")),
+        ("ill", Feature("last", "b", "m")),
     )
     each = PerPerson(rows, features)
     made = []

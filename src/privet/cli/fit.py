@@ -42,6 +42,8 @@ def fit(
     about: o.AboutOption = None,
     out: Annotated[Path | None, typer.Option(help="Where the model goes, such as model.json.", metavar="FILE")] = None,
     json: o.JsonOption = False,
+    separator: o.SeparatorOption = None,
+    decimal: o.DecimalOption = None,
 ) -> None:
     """A model of a table, trained privately and paid from a ledger. Columns are encoded by the schema alone."""
     from privet import learn
@@ -54,7 +56,7 @@ def fit(
     if ledger is None:
         raise InvalidParameter("who pays? Give --ledger FILE; begin one with: privet ledger init FILE --epsilon 3")
     refuse_unwritable(out, "fitted")
-    table = Table(file, schema=schema)
+    table = Table(file, schema=schema, separator=o.mark(separator), decimal=o.mark(decimal))
     made = models[model](epsilon=epsilon, delta=delta, ledger=open_ledger(ledger))
     with stoppable(), progress():
         made.fit(table, target=target, features=feature or None, key=key, about=about)

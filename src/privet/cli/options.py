@@ -57,3 +57,19 @@ AboutOption = Annotated[
         rich_help_panel=PAYING,
     ),
 ]
+SeparatorOption = Annotated[
+    str | None,
+    typer.Option(help="What splits the columns of a CSV file: comma, semicolon, tab or bar."),
+]
+DecimalOption = Annotated[str | None, typer.Option(help="The decimal mark of a CSV file: point or comma.")]
+
+_MARKS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "point": ".", "\\t": "\t"}
+
+
+def mark(word: str | None) -> str | None:
+    """The letter that a word stands for.
+
+    >>> mark("semicolon"), mark(";"), mark(None)
+    (';', ';', None)
+    """
+    return None if word is None else _MARKS.get(word, word)

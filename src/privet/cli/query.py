@@ -32,11 +32,6 @@ Examples (begin with: privet table draft visits.csv --out visits.toml, and fill 
   privet query visits.csv --schema visits.toml --sql "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --ledger
   visits.ledger --key "visits in May" --json
 """
-SeparatorOption = Annotated[
-    str | None,
-    typer.Option(help="What splits the columns of a CSV file: comma, semicolon, tab or bar."),
-]
-DecimalOption = Annotated[str | None, typer.Option(help="The decimal mark of a CSV file: point or comma.")]
 _OUTPUT = "Output"
 
 
@@ -98,8 +93,8 @@ def query(
     ] = False,
     json: o.JsonOption = False,
     csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values.", rich_help_panel=_OUTPUT)] = False,
-    separator: SeparatorOption = None,
-    decimal: DecimalOption = None,
+    separator: o.SeparatorOption = None,
+    decimal: o.DecimalOption = None,
 ) -> None:
     """One question about a table, answered with noise and an interval for every number, and paid from a ledger."""
     if json and csv:
@@ -107,7 +102,7 @@ def query(
     promise = Promised(epsilon, delta, rho, mu).given()
     from privet.queries import Table
 
-    table = Table(file, schema=schema, name=name, separator=mark(separator), decimal=mark(decimal))
+    table = Table(file, schema=schema, name=name, separator=o.mark(separator), decimal=o.mark(decimal))
     joined = {path.stem: _public(path) for path in public or []}
     try:
         asked = table.sql(sql, public=joined, discover=discover)
@@ -225,16 +220,6 @@ def _typed(texts: list[str]) -> list[Any]:
 _ALL_TEXTS = (
     "; all columns are texts, as in every CSV file: --look finds their kinds in the values (for the custodian alone)"
 )
-_MARKS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "point": ".", "\\t": "\t"}
-
-
-def mark(word: str | None) -> str | None:
-    """The letter that a word stands for.
-
-    >>> mark("semicolon"), mark(";"), mark(None)
-    (';', ';', None)
-    """
-    return None if word is None else _MARKS.get(word, word)
 
 
 @table_app.command(epilog="Example: privet table draft visits.csv --out visits.toml")
@@ -244,8 +229,8 @@ def draft(
     look: Annotated[
         bool, typer.Option("--look", help="Look at the values of a CSV file for their kinds: for its custodian alone.")
     ] = False,
-    separator: SeparatorOption = None,
-    decimal: DecimalOption = None,
+    separator: o.SeparatorOption = None,
+    decimal: o.DecimalOption = None,
     table: Annotated[str | None, typer.Option(help="A table on that server.")] = None,
 ) -> None:
     """A schema with the names and kinds of the columns. Bounds are marked to be filled in, never read from the data."""
@@ -256,7 +241,7 @@ def draft(
     if server != (table is not None):
         raise InvalidParameter("a table on a server is named by both: postgresql://host/db --table public.visits")
     source = file if table is None else PostgresTable(file, table)
-    text = Table.draft(source, look=look, separator=mark(separator), decimal=mark(decimal))
+    text = Table.draft(source, look=look, separator=o.mark(separator), decimal=o.mark(decimal))
     texts = text.count('kind = "text"') == text.count("[columns.")
     hint = "" if look or server or not texts else _ALL_TEXTS
     if out is None:
@@ -277,8 +262,8 @@ def check(
     file: Annotated[str, typer.Argument(help="A Parquet or CSV file, or several by a pattern such as 'visits-*.csv'.")],
     schema: Annotated[Path, typer.Option(help="What the columns may contain, and what a person is.", metavar="FILE")],
     json: o.JsonOption = False,
-    separator: SeparatorOption = None,
-    decimal: DecimalOption = None,
+    separator: o.SeparatorOption = None,
+    decimal: o.DecimalOption = None,
 ) -> None:
     """Show what a schema makes of a table: lines left out, values missing, not read or moved. Exact: for its custodian
     alone."""
@@ -289,7 +274,7 @@ def check(
 
     columns, unit = read_schema_file(schema)
     with stoppable():
-        named = CsvFile(file, separator=mark(separator), decimal=mark(decimal))
+        named = CsvFile(file, separator=o.mark(separator), decimal=o.mark(decimal))
         found = exact_check(named, columns=columns, unit=unit)
     if json:
         print_json({**asdict(found), "releasable": False})

@@ -65,6 +65,8 @@ def synth(
         Path | None, typer.Option(help="A page about all columns, such as synthetic.html.", metavar="FILE")
     ] = None,
     json: o.JsonOption = False,
+    separator: o.SeparatorOption = None,
+    decimal: o.DecimalOption = None,
 ) -> None:
     """Synthetic rows for a table, from a model that is fitted privately and paid from a ledger."""
     from privet import synth as room
@@ -73,7 +75,7 @@ def synth(
     from privet.tables.data import drawn_salts
 
     made = _synthesizer(room, model, workload, bins)
-    table = Table(file, schema=schema)
+    table = Table(file, schema=schema, separator=o.mark(separator), decimal=o.mark(decimal))
     if preview:
         plan = made.plan(table, epsilon=epsilon, delta=delta)
         facts = {"model": model, "plan": plan.describe(), "protects": table.rows.unit.describe()}
@@ -85,7 +87,11 @@ def synth(
     _refuse_unwritable(out, page)
     _refuse_overwriting((out, page), (*glob(file), schema, ledger, *glob(evaluate or "")))
     _refuse_private_holdout(file, evaluate)
-    holdout = None if evaluate is None else Table(evaluate, schema=schema)
+    holdout = (
+        None
+        if evaluate is None
+        else Table(evaluate, schema=schema, separator=o.mark(separator), decimal=o.mark(decimal))
+    )
     if holdout is not None:  # a file that cannot be compared with is seen before paying
         coding = made.plan(table, epsilon=epsilon, delta=delta).task.coded.coding
         holdout.data.exact_marginals(Coded(holdout.rows, coding), [()], drawn_salts())

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from privet._markup import short
 from privet.accounting.filters import Sums
-from privet.errors import BudgetExceeded
+from privet.errors import BudgetExceeded, MixedUnits
 from privet.ledger.account import Account, add_sums, most_sums
 from privet.ledger.entry import DATASET
 from privet.ledger.partition import Part, Parts
 from privet.ledger.policy import Policy, part_scopes
-from privet.privacy import PrivacyLoss
+from privet.privacy import PrivacyLoss, Unit
 
 
 class Charge(NamedTuple):
@@ -46,6 +46,8 @@ def charge(
     >>> charge(policy, lambda scope: None, privacy.PureLoss(1.0), analyst="", part=None).amounts[DATASET][0][0] == 10**40
     True
     """
+    if part is None and loss.unit != policy.unit:
+        raise _other_unit(policy.unit, loss.unit)
     if len(ats) == 1:
         if not analyst and part is None and not policy.named:
             return _charge_whole(policy, read(DATASET), loss, ats[0])
@@ -103,6 +105,14 @@ def _charge_whole(policy: Policy, before: Sums | None, loss: PrivacyLoss, at: fl
     except BudgetExceeded as refusal:
         raise _refused(policy, DATASET, refusal, account.point(before)) from None
     return Charge({DATASET: price}, {DATASET: after}, at)
+
+
+def _other_unit(mine: Unit, asked: Unit) -> MixedUnits:
+    """Two sentences for whoever pays for a question about persons out of a ledger about records."""
+    return MixedUnits(
+        f"this ledger protects against {mine.describe()}, and the question against {asked.describe()}; nothing was spent. "
+        "Begin a ledger for it with Ledger.create(..., unit=table.unit), or describe the data by the ledger's unit"
+    )
 
 
 _RAISE = "only the holder of the ledger may raise the cap (raise_budget), and that is an entry too"

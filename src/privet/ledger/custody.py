@@ -136,7 +136,7 @@ def _append(session: Session, kind: str, *, after: dict[str, Sums] | None = None
     session.append(kind, after=after, **body)
 
 
-def lower_budget(session: Session, scope: str, budget: Budget, reason: object) -> Budget:
+def lower_budget(session: Session, scope: str, budget: Budget | None, reason: object) -> Budget:
     """Lower a cap. What was spent stays; where that is more than the new cap, nothing more is granted."""
     policy = _policy(session)
     if not isinstance(budget, Budget):
@@ -262,22 +262,34 @@ class Custody(ABC):
         self,
         budget: Budget | None = None,
         *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
         analyst: str | None = None,
         group: str | None = None,
         reason: str | None = None,
     ) -> Budget:
-        """Raise a cap. Without a budget: the next one of the schedule. Any other raise of the data set's cap is a policy
-        act: the promise made at opening no longer stands, and reports say so. It needs a `reason`.
+        """Raise a cap to a budget, or to an `epsilon` and a `delta` in all. Without one: the next of the schedule. Another
+        raise of the data set's cap is a policy act: the promise made at opening no longer stands, and reports say so. It
+        needs a `reason`.
         """
+        budget = promised(budget, epsilon, delta)
         with self._writing() as session:
             return change_budget(session, scope_of(analyst=analyst, group=group), budget, reason)
 
     def lower_budget(
-        self, budget: Budget, *, analyst: str | None = None, group: str | None = None, reason: str
+        self,
+        budget: Budget | None = None,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        analyst: str | None = None,
+        group: str | None = None,
+        reason: str,
     ) -> Budget:
-        """Lower a cap, of an analyst, a group or the data set. What was spent stays; where it is more than the new cap,
-        nothing more is granted.
+        """Lower a cap, of an analyst, a group or the data set, to a budget, or to an `epsilon` and a `delta` in all. What
+        was spent stays; where it is more than the new cap, nothing more is granted.
         """
+        budget = promised(budget, epsilon, delta)
         with self._writing() as session:
             return lower_budget(session, scope_of(analyst=analyst, group=group), budget, reason)
 

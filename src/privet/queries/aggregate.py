@@ -76,10 +76,10 @@ class Aggregate(ABC):
         declared = known_column(columns, column)
         # Dates have an order, hence quantiles, but no sum.
         if not declared.numeric and not (self.of_dates and declared.kind == "date"):
-            raise InvalidParameter(
-                f"column {column!r} holds {declared.describe()}, which cannot be added up: count its values with "
-                f"group_by({column!r}).agg(n=pv.count())"
-            )
+            cure = f"count its values with group_by({column!r}).agg(n=pv.count())"
+            if declared.kind == "time":
+                cure = f"ask for a part of it, or for the seconds between two: pv.mean(table[{column!r}].hour)"
+            raise InvalidParameter(f"column {column!r} holds {declared.describe()}, which cannot be added up: {cure}")
 
     @classmethod
     @abstractmethod

@@ -18,11 +18,13 @@ from privet.tables import (
     Int,
     Linked,
     Node,
+    Part,
     PerPerson,
     Person,
     PersonJoin,
     PublicJoin,
     Source,
+    Time,
     Times,
     Union,
     Where,
@@ -169,13 +171,13 @@ def told(what: tree.Condition | tree.Expression) -> str:
         return f"{told(what.of)} if {told(what.condition)}, else {other}"
     if isinstance(what, tree.Holds):
         return f"whether {told(what.condition)}"
-    if isinstance(what, tree.Part):
+    if isinstance(what, Part):
         return f"{what.part} of {told(what.of)}"
     assert isinstance(what, tree.Pattern)
     return "which hold: " + ", ".join(map(told, what.conditions))
 
 
-_RAW: dict[type, Raw] = {Int: "int", Float: "float", Category: "text", Date: "date", Bool: "bool"}
+_RAW: dict[type, Raw] = {Int: "int", Float: "float", Category: "text", Date: "date", Time: "time", Bool: "bool"}
 
 
 def sql_of(plan: Bounded) -> str:

@@ -1,12 +1,13 @@
 """Columns and conditions as they are written: `visits["age"] >= 65`, `visits["cost"] * 2`, `a & ~b`."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from privet._validate import items
 from privet.errors import InvalidParameter
 from privet.queries.other_names import no_such_name
-from privet.tables import Clip, Times, expressions as tree
-from privet.tables.columns import plain_value
+from privet.tables import Clip, Column, Float, Part, Time, Times, expressions as tree
+from privet.tables.columns import known_column, plain_value
 
 
 @final
@@ -170,33 +171,53 @@ class ColumnOf:
     @property
     def year(self) -> "ColumnOf":
         """The year of a day."""
-        return ColumnOf(tree.Part(self.expression, "year"))
+        return ColumnOf(Part(self.expression, "year"))
 
     @property
     def month(self) -> "ColumnOf":
         """The month of a day, 1 to 12."""
-        return ColumnOf(tree.Part(self.expression, "month"))
+        return ColumnOf(Part(self.expression, "month"))
 
     @property
     def quarter(self) -> "ColumnOf":
         """The quarter of a day, 1 to 4."""
-        return ColumnOf(tree.Part(self.expression, "quarter"))
+        return ColumnOf(Part(self.expression, "quarter"))
 
     @property
     def week(self) -> "ColumnOf":
         """The week of a day by ISO 8601, 1 to 53: weeks begin on Mondays, and the first one has the year's first
         Thursday."""
-        return ColumnOf(tree.Part(self.expression, "week"))
+        return ColumnOf(Part(self.expression, "week"))
 
     @property
     def day(self) -> "ColumnOf":
         """The day of the month, 1 to 31."""
-        return ColumnOf(tree.Part(self.expression, "day"))
+        return ColumnOf(Part(self.expression, "day"))
 
     @property
     def weekday(self) -> "ColumnOf":
         """The weekday of a day, 0 for Monday."""
-        return ColumnOf(tree.Part(self.expression, "weekday"))
+        return ColumnOf(Part(self.expression, "weekday"))
+
+    @property
+    def date(self) -> "ColumnOf":
+        """The day of a time, in UTC."""
+        return ColumnOf(Part(self.expression, "date"))
+
+    @property
+    def hour(self) -> "ColumnOf":
+        """The hour of a time, 0 to 23, in UTC."""
+        return ColumnOf(Part(self.expression, "hour"))
+
+    @property
+    def minute(self) -> "ColumnOf":
+        """The minute of the hour, 0 to 59."""
+        return ColumnOf(Part(self.expression, "minute"))
+
+    def __call__(self, *_: object, **__: object) -> "ColumnOf":
+        raise InvalidParameter(
+            'a column is not called: .month and the like stand without brackets, visits["day"].month'
+        )
 
     def __bool__(self) -> bool:
         raise InvalidParameter("a column is about every row: compare it, and combine conditions with & | ~")
@@ -206,6 +227,27 @@ class ColumnOf:
 
     def __repr__(self) -> str:
         return f"<column computed from {', '.join(sorted(self.expression.names()))}>"
+
+
+def check_groups(columns: Mapping[str, Column], names: Sequence[object]) -> None:
+    """Refuse what cannot be grouped by.
+
+    >>> check_groups({"cost": Float(0, 1)}, ["cost"])
+    Traceback (most recent call last):
+    privet.errors.InvalidParameter: column 'cost': fractions are not grouped by; put them into bins first
+    """
+    for name in names:
+        if isinstance(name, ColumnOf):
+            raise InvalidParameter(
+                'a computed column is grouped by its name: table.derive(hour=table["at"].hour).group_by("hour")'
+            )
+        kind = known_column(columns, name)
+        if isinstance(kind, Float):
+            raise InvalidParameter(f"column {name!r}: fractions are not grouped by; put them into bins first")
+        if isinstance(kind, Time):
+            raise InvalidParameter(f"column {name!r}: times are grouped by a part of them: its .date or its .hour")
+    if len(set(names)) != len(names):
+        raise InvalidParameter("each column is grouped by once")
 
 
 def plain_number(value: object) -> int | float:

@@ -34,7 +34,7 @@ from privet.queries.histograms import (
 from privet.queries.other_names import no_such_name
 from privet.queries.person_features import with_features
 from privet.queries.query import Query
-from privet.queries.selection import ColumnOf, Selection, condition_of
+from privet.queries.selection import ColumnOf, Selection, check_groups, condition_of
 from privet.queries.sql import query_of
 from privet.tables import (
     Category,
@@ -282,11 +282,7 @@ class Table(Described):
             raise InvalidParameter("keys= must be about the columns that are grouped by, about all of them")
         if flag("discover", discover) and listed is not None:
             raise InvalidParameter("keys are given, or discovered, not both")
-        for name in names:
-            if isinstance(Ref(name).column(self.columns), Float):
-                raise InvalidParameter(f"column {name!r}: fractions are not grouped by; put them into bins first")
-        if len(set(names)) != len(names):
-            raise InvalidParameter("each column is grouped by once")
+        check_groups(self.columns, names)
         if discover:
             return Groups(self, tuple(names), None)
         if listed is None:

@@ -20,6 +20,7 @@ from privet.tables.columns import (
     Float as Float,
     Int as Int,
     Text as Text,
+    Time as Time,
 )
 from privet.tables.computed import Clip as Clip, Times as Times
 from privet.tables.csv_file import CsvFile as CsvFile
@@ -45,6 +46,7 @@ from privet.tables.expressions import (
 )
 from privet.tables.features import Feature as Feature
 from privet.tables.keys import KeySet as KeySet
+from privet.tables.parts import Part as Part
 from privet.tables.person import Person as Person, Rows as Rows
 from privet.tables.plan import (
     Derive as Derive,

@@ -10,7 +10,7 @@ import numpy as np
 from privet._cache import kept_property
 from privet._numerics import Array
 from privet.errors import InvalidParameter
-from privet.tables.columns import MOST_KEYS, Column, Float, Int
+from privet.tables.columns import MOST_KEYS, Column, Float, Int, Time
 from privet.tables.expressions import Expression, Ref
 from privet.tables.keys import KeySet
 from privet.tables.plan import MOST_ROWS, Node
@@ -137,6 +137,8 @@ class Bounded:
         for name in self.names:
             if isinstance(self.rows.columns.get(name), Float):
                 raise InvalidParameter(f"column {name!r}: fractions are not grouped by; put them into bins first")
+            if isinstance(self.rows.columns.get(name), Time):
+                raise InvalidParameter(f"column {name!r}: times are grouped by a part of them: its .date or its .hour")
         self.rows.sources  # noqa: B018 (two tables of one name are refused)
         if self.keys is not None:
             if self.keys.names != self.key_names:

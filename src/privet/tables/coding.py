@@ -13,7 +13,19 @@ from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count, finite, items
 from privet.errors import InvalidParameter
-from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text, as_columns, column_of, day_number
+from privet.tables.columns import (
+    Bool,
+    Category,
+    Column,
+    Date,
+    Float,
+    Int,
+    Text,
+    Time,
+    as_columns,
+    column_of,
+    day_number,
+)
 from privet.tables.expressions import Cut, Expression, Place, Ref, listed_values
 
 BINS = 32  # of a column of fractions, where nothing else is said
@@ -172,6 +184,8 @@ def _check(name: str, column: Column, edges: Edges | None) -> None:
         raise InvalidParameter(
             f"column {name!r} holds texts without a public list: leave it out, or describe it as pv.Category([...])"
         )
+    if isinstance(column, Time):
+        raise InvalidParameter(f"column {name!r} holds times: leave it out, and derive its .date or its .hour")
     if edges is None:
         try:
             listed_values(column)

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, ClassVar, final
 
 from privet._calls import door
@@ -276,6 +276,37 @@ class Date(Column):
         return day_number(value)
 
 
+@final
+@dataclass(frozen=True)
+class Time(Column):
+    """Moments from `lower` to `upper`, to the second, in UTC: given as datetimes, or as texts like "2024-05-01 12:30". They
+    are compared, and subtracted, which gives seconds; groups, bins and sums are of parts: `.date`, `.hour` and the like.
+
+    >>> Time("2024-01-01", "2024-01-01 00:01").span
+    (1704067200, 1704067260)
+    """
+
+    kind = "time"
+    lower: datetime
+    upper: datetime
+    null: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        set_frozen(self, lower=_moment("lower", self.lower), upper=_moment("upper", self.upper))
+        _ordered(self.lower, self.upper)
+        flag("null", self.null)
+
+    def describe(self) -> str:
+        return f"times from {self.lower} to {self.upper}"
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return _seconds(self.lower), _seconds(self.upper)
+
+    def read(self, value: object) -> int:
+        return _seconds(_moment("what a time is compared with", value))
+
+
 @door
 @final
 @dataclass(frozen=True)
@@ -313,7 +344,7 @@ class Bool(Column):
         return int(value)
 
 
-KINDS: dict[str, type[Column]] = {each.kind: each for each in (Int, Float, Category, Text, Date, Bool)}
+KINDS: dict[str, type[Column]] = {each.kind: each for each in (Int, Float, Category, Text, Date, Time, Bool)}
 EPOCH = date(1970, 1, 1).toordinal()  # days are counted from here, as engines do
 
 
@@ -346,7 +377,8 @@ def as_columns(given: object) -> tuple[tuple[str, Column], ...]:
         if not isinstance(column, Column):
             raise InvalidParameter(
                 f"column {name!r} must be one of pv.Int(lower, upper), pv.Float(lower, upper), pv.Category([...]), "
-                f"pv.Text(), pv.Date(lower, upper) and pv.Bool(), got {getattr(column, '__name__', type(column).__name__)}"
+                f"pv.Text(), pv.Date(lower, upper), pv.Time(lower, upper) and pv.Bool(), "
+                f"got {getattr(column, '__name__', type(column).__name__)}"
             )
     return tuple(given.items())
 
@@ -420,6 +452,28 @@ def _day(name: str, value: object) -> date:
     return value
 
 
+def _moment(name: str, value: object) -> datetime:
+    """A time of a calendar in UTC, without its zone and without fractions of a second."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise InvalidParameter(f'{name} must be a time such as "2024-05-01 12:30"') from None
+    elif type(value) is date:
+        value = datetime(value.year, value.month, value.day)
+    if not isinstance(value, datetime) or value != value:  # pandas' missing time is one that differs from itself
+        raise InvalidParameter(
+            f'{name} must be a time, or a text such as "2024-05-01 12:30", got {type(value).__name__}'
+        )
+    plain = value if value.tzinfo is None else value.astimezone(UTC)
+    return datetime(plain.year, plain.month, plain.day, plain.hour, plain.minute, plain.second)
+
+
+def _seconds(moment: datetime) -> int:
+    """Seconds since 1970, in which columns of times are compared."""
+    return (moment.toordinal() - EPOCH) * 86_400 + moment.hour * 3600 + moment.minute * 60 + moment.second
+
+
 def day_number(value: object) -> int:
     """A day as the number of days since 1970, in which columns of days are compared.
 
@@ -439,7 +493,7 @@ def key_value(name: str, column: Column, value: object) -> Any:
         read = column.read(value)
     except InvalidParameter as problem:
         raise InvalidParameter(f"column {name!r}: {problem}") from None
-    if column.numeric or column.kind == "date":
+    if column.numeric or column.kind in ("date", "time"):
         low, high = column.span
         if not low <= read <= high or (column.kind == "int" and not isinstance(read, int)):
             raise InvalidParameter(f"column {name!r}: {value!r:.40} is outside of its bounds, or no value of it")

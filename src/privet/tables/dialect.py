@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal, final
 
-from privet.tables.texts import DAY, HUGE, INFINITE, NUMBER
+from privet.tables.texts import DAY, HUGE, INFINITE, NUMBER, TIME
 
-Raw = Literal["int", "wide", "float", "decimal", "text", "uuid", "bool", "date", "time", "days", "collated", "other"]
-"""How an engine holds a column: part of the schema, and public. `wide` are whole numbers beyond 64 bits, `days` whole
-numbers that count days since 1970, `collated` texts of which some are equal that differ."""
+Raw = Literal[
+    "int", "wide", "float", "decimal", "text", "uuid", "bool", "date", "time", "days", "seconds", "collated", "other"
+]
+"""How an engine holds a column: part of the schema, and public. `wide` are whole numbers beyond 64 bits, `days` and
+`seconds` whole numbers that count them since 1970, `collated` texts of which some are equal that differ."""
 
 SETTLE = 2.0**-840  # its last digit is 2^-892: see `settled`
 
@@ -150,6 +152,35 @@ class Dialect(ABC):
         day = self.parsed(f"substr(trim({sql}), 1, 10)", "DATE")
         return f"CASE WHEN {self.matches(f'trim({sql})', DAY)} THEN {self.day_of(day)} END"
 
+    def read_second(self, sql: str, raw: Raw) -> str:
+        """Seconds since 1970, in UTC; missing where it is no time."""
+        if raw == "seconds":
+            return self.whole(sql)
+        day = f"({self.read_day(sql, raw)}) * 86400"
+        if raw == "text":
+            text = f"trim({sql})"
+            written = [
+                (11, 12, 3600),
+                (14, 15, 60),
+                (17, 18, 1),
+            ]  # where each begins if a sign of its own stands before
+            parts = [
+                f"CASE WHEN substr({text}, {sign}, 1) IN ('T', ' ', ':') "
+                f"THEN {self.parsed(f'substr({text}, {at}, 2)', 'BIGINT')} * {many} ELSE 0 END"
+                for sign, at, many in written
+            ]
+            return f"CASE WHEN {self.matches(text, TIME)} THEN {' + '.join([day, *parts])} END"
+        if raw != "time":
+            return f"({day})"
+        parts = [
+            f"{self.time_part(part, sql)} * {many}" for part, many in (("hour", 3600), ("minute", 60), ("second", 1))
+        ]
+        return f"({' + '.join([day, *parts])})"
+
+    @abstractmethod
+    def time_part(self, part: str, sql: str) -> str:
+        """The hour, minute or whole second of a time, in UTC."""
+
     @abstractmethod
     def day_of(self, sql: str) -> str:
         """Days since 1970 of a date or a time, in UTC."""
@@ -207,6 +238,9 @@ class DuckDB(Dialect):
 
     def day_part(self, part: str, sql: str) -> str:
         return f"CAST({part}(DATE '1970-01-01' + CAST({sql} AS INTEGER)) AS BIGINT)"
+
+    def time_part(self, part: str, sql: str) -> str:
+        return f"CAST({part}(TRY_CAST({sql} AS TIMESTAMP)) AS BIGINT)"
 
     def digest(self, sql: str) -> str:
         return f"CAST('0x' || substr(md5({sql}), 1, 15) AS BIGINT)"
@@ -285,6 +319,9 @@ class PostgreSQL(Dialect):
     def day_part(self, part: str, sql: str) -> str:
         return f"CAST(extract({part} FROM DATE '1970-01-01' + CAST({sql} AS integer)) AS BIGINT)"
 
+    def time_part(self, part: str, sql: str) -> str:
+        return f"CAST(floor(extract({part} FROM {sql})) AS BIGINT)"
+
     def digest(self, sql: str) -> str:
         return f"('x' || lpad(substr(md5({sql}), 1, 15), 16, '0'))::bit(64)::bigint"
 
@@ -331,6 +368,9 @@ class Spark(Dialect):
     def day_part(self, part: str, sql: str) -> str:
         function = "weekofyear" if part == "week" else part
         return f"CAST({function}(date_add(DATE'1970-01-01', CAST({sql} AS INT))) AS BIGINT)"
+
+    def time_part(self, part: str, sql: str) -> str:
+        return f"CAST({part}({sql}) AS BIGINT)"
 
     def digest(self, sql: str) -> str:
         return f"CAST(conv(substr(md5({sql}), 1, 15), 16, 10) AS BIGINT)"

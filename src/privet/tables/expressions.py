@@ -1,4 +1,4 @@
-"""Expressions over the columns of a row: constants, sums, multiples, bins, cuts, parts of dates, and conditions.
+"""Expressions over the columns of a row: constants, sums, multiples, bins, cuts, and conditions.
 
 Row by row and total: each has a value for every row, or is missing, and none can fail while an engine runs. Numbers stay
 within public bounds, which follow from the bounds of the columns.
@@ -13,7 +13,7 @@ from typing import Any, Literal, final
 
 from privet._validate import count, finite, flag, items, set_frozen
 from privet.errors import InvalidParameter
-from privet.tables.columns import MOST_KEYS, Bool, Category, Column, Date, Float, Int, Text, known_column
+from privet.tables.columns import MOST_KEYS, Bool, Category, Column, Date, Float, Int, Text, Time, known_column
 
 Columns = Mapping[str, Column]
 Operator = Literal["<", "<=", ">", ">=", "=", "!="]
@@ -21,7 +21,6 @@ _LARGEST = 2.0**52  # whole numbers below it are exact in every engine's doubles
 _FACTORS = 2.0**-100, 2.0**100  # within these no product by a value that is looked at over- or underflows
 _TINIEST = 2.0**-600  # of an edge: far above what engines round to zero
 _BEYOND = 2**60  # an edge that no whole number of a column reaches
-PARTS = ("year", "quarter", "month", "week", "day", "weekday")
 
 
 class Expression(ABC):
@@ -103,7 +102,9 @@ class Plus(Expression):
     sign: int = 1
 
     def column(self, columns: Columns) -> Column:
-        one, two = _numbers(self.left.column(columns)), _numbers(self.right.column(columns))
+        one, two = self.left.column(columns), self.right.column(columns)
+        if not (self.sign < 0 and isinstance(one, Time) and isinstance(two, Time)):  # seconds between two times
+            _numbers(one), _numbers(two)
         ends = two.span if self.sign > 0 else (-two.span[1], -two.span[0])
         low, high = one.span[0] + ends[0], one.span[1] + ends[1]
         if max(abs(low), abs(high)) >= _LARGEST:
@@ -203,34 +204,6 @@ class Place(Expression):
         return self.of.names()
 
 
-@final
-@dataclass(frozen=True)
-class Part(Expression):
-    """The year, quarter, month, week (of ISO 8601, 1 to 53), day of the month or weekday (0 for Monday) of a date.
-
-    >>> Part(Ref("day"), "month").column({"day": Date("2024-01-01", "2024-12-31")})
-    Int(lower=1, upper=12, null=False)
-    """
-
-    of: Expression
-    part: str
-
-    def __post_init__(self) -> None:
-        if self.part not in PARTS:
-            raise InvalidParameter(f"a date has the parts {', '.join(PARTS)}, got {self.part!r:.40}")
-
-    def column(self, columns: Columns) -> Column:
-        inner = self.of.column(columns)
-        if not isinstance(inner, Date):
-            raise InvalidParameter(f"the {self.part} is a part of a date, and this is {inner.describe()}")
-        ends = {"year": (inner.lower.year, inner.upper.year), "quarter": (1, 4), "month": (1, 12), "week": (1, 53)}
-        ends |= {"day": (1, 31), "weekday": (0, 6)}
-        return Int(*ends[self.part], null=inner.null)
-
-    def names(self) -> frozenset[str]:
-        return self.of.names()
-
-
 class Condition(ABC):
     """A condition on a row: it holds, it does not, or it is unknown since a value is missing. Only rows on which it
     holds are kept.
@@ -277,7 +250,7 @@ class Compare(Condition):
 @final
 @dataclass(frozen=True)
 class CompareColumns(Condition):
-    """Two columns of numbers, or of days, compared with each other.
+    """Two columns of numbers, of days, or of times, compared with each other.
 
     >>> CompareColumns(Ref("a"), "<", Ref("b")).check({"a": Int(0, 3), "b": Int(0, 5)})
     """
@@ -288,9 +261,10 @@ class CompareColumns(Condition):
 
     def check(self, columns: Columns) -> None:
         kinds = [self.left.column(columns), self.right.column(columns)]
-        if all(isinstance(each, Date) for each in kinds) or all(each.numeric for each in kinds):
+        if any(all(isinstance(each, kind) for each in kinds) for kind in (Date, Time)):
             return
-        raise InvalidParameter("two columns are compared when both hold numbers, or both hold days")
+        if not all(each.numeric for each in kinds):
+            raise InvalidParameter("two columns are compared when both hold numbers, or both hold days, or both times")
 
     def names(self) -> frozenset[str]:
         return self.left.names() | self.right.names()
@@ -480,6 +454,8 @@ def _numbers(column: Column) -> Column:
 
 
 def _spread(column: Column) -> Column:
+    if isinstance(column, Time):
+        raise InvalidParameter("times are put into bins by a part of them: take the .date or the .hour")
     if not (column.numeric or isinstance(column, Date)) or isinstance(column, Bool):
         raise InvalidParameter(f"only numbers and days can be put into bins, and this is {column.describe()}")
     return column

@@ -5,7 +5,7 @@ from math import ceil, floor
 from typing import final
 
 from privet.errors import InvalidParameter
-from privet.tables.columns import Bool, Column, Date, Float, Int, known_column
+from privet.tables.columns import Bool, Column, Date, Float, Int, Time, known_column
 from privet.tables.expressions import Columns
 
 KINDS = ("count", "sum", "last")
@@ -47,8 +47,10 @@ class Feature:
         inner = known_column(columns, self.column)
         if self.kind == "last":
             by = known_column(columns, str(self.by))
-            if not isinstance(inner, Int | Float | Bool | Date) or not isinstance(by, Int | Float | Bool | Date):
-                raise InvalidParameter("a last value is of numbers, days, yes or no, in the order of numbers or days")
+            if not isinstance(inner, Int | Float | Bool | Date) or not isinstance(by, Int | Float | Bool | Date | Time):
+                raise InvalidParameter(
+                    "a last value is of numbers, days, yes or no, in the order of numbers, days, times"
+                )
             return inner
         assert self.bounds is not None
         if not inner.numeric:

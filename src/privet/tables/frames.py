@@ -12,9 +12,9 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidData
-from privet.tables.columns import EPOCH, Bool, Category, Column, Date, Text, is_unicode
+from privet.tables.columns import EPOCH, Bool, Category, Column, Date, Text, Time, is_unicode
 from privet.tables.dialect import Raw
-from privet.tables.texts import HUGE, day_in, number_in, truth_in
+from privet.tables.texts import HUGE, day_in, number_in, second_in, truth_in
 
 
 class RawColumn(NamedTuple):
@@ -192,6 +192,8 @@ def _of_array(name: str, column: Array, declared: Column | None) -> RawColumn:
         return _objects(held, declared)
     if kind == "M":
         absent = missing | np.isnat(plain)
+        if isinstance(declared, Time):
+            return RawColumn("seconds", plain.astype("datetime64[s]").astype(np.int64), absent)
         return RawColumn("days", plain.astype("datetime64[D]").astype(np.int64), absent)
     if kind in "UT":
         return _texts([None if gone else each for each, gone in zip(plain.tolist(), missing, strict=True)])
@@ -218,10 +220,12 @@ def _objects(values: Array, column: Column | None) -> RawColumn:
         return _texts(list(values))
     if column is None:  # persons: whole numbers, texts, identifiers and bytes, as texts
         return _texts([_person_text(each) for each in values])
-    if isinstance(column, Date):
-        days = [_day(each) for each in values]
-        absent = np.array([each is None for each in days], dtype=bool)
-        return RawColumn("days", np.array([each or 0 for each in days], dtype=np.int64), absent)
+    if isinstance(column, Date | Time):
+        days = isinstance(column, Date)
+        steps = [_day(each) if days else _second(each) for each in values]
+        absent = np.array([each is None for each in steps], dtype=bool)
+        numbers = np.array([each or 0 for each in steps], dtype=np.int64)
+        return RawColumn("days" if days else "seconds", numbers, absent)
     numbers = np.array([_double(each, isinstance(column, Bool)) for each in values], dtype=np.float64)
     return RawColumn("float", numbers, np.isnan(numbers))
 
@@ -256,14 +260,34 @@ def _double(value: Any, truth: bool) -> float:
         return np.nan
 
 
+def _in_utc(value: datetime) -> datetime | None:
+    try:
+        offset = value.utcoffset()
+        moment = value if offset is None else value - offset
+        moment.toordinal()
+    except (OverflowError, ValueError):  # the edges of the calendar, and pandas' missing time
+        return None
+    return moment
+
+
+def _second(value: object) -> int | None:
+    day = _day(value) if isinstance(value, date) else None
+    if isinstance(value, datetime):
+        moment = _in_utc(value)
+        return None if moment is None or day is None else day * 86_400 + _second_of_day(moment)
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else int(value.astype("datetime64[s]").astype(np.int64))
+    return second_in(value) if day is None else day * 86_400
+
+
+def _second_of_day(moment: datetime) -> int:
+    return moment.hour * 3600 + moment.minute * 60 + moment.second
+
+
 def _day(value: object) -> int | None:
     if isinstance(value, datetime):
-        try:
-            offset = value.utcoffset()
-            moment = value if offset is None else value - offset
-            return moment.toordinal() - EPOCH
-        except (OverflowError, ValueError):  # the edges of the calendar, and pandas' missing time
-            return None
+        moment = _in_utc(value)
+        return None if moment is None else moment.toordinal() - EPOCH
     if isinstance(value, date):
         return value.toordinal() - EPOCH
     if isinstance(value, np.datetime64):

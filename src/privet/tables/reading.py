@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from privet.errors import InvalidData
-from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
+from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text, Time
 from privet.tables.dialect import Dialect, Raw
 from privet.tables.person import Person
 from privet.tables.plan import Source
@@ -22,6 +22,7 @@ HELD: dict[str, str] = {
     "bool": "yes and no",
     "date": "days",
     "time": "times",
+    "seconds": "times",
     "days": "days",
     "collated": "texts of which some are equal that differ",
     "other": "values of another kind",
@@ -146,7 +147,12 @@ class Reader:
                 raise wrong_kind(name, column, raw)
             day = d.read_day(sql, raw)
             return self._inside(day, column) if linking else self._clamped(day, *column.span)
-        if raw in ("date", "time", "days", "uuid", "other"):
+        if isinstance(column, Time):
+            if raw not in ("date", "time", "seconds", "text"):
+                raise wrong_kind(name, column, raw)
+            second = d.read_second(sql, raw)
+            return self._inside(second, column) if linking else self._clamped(second, *column.span)
+        if raw in ("date", "time", "days", "seconds", "uuid", "other"):
             raise wrong_kind(name, column, raw)
         if isinstance(column, Bool):
             return self._truth(sql, raw)

@@ -78,7 +78,7 @@ def draft(kinds: Mapping[str, str]) -> str:
     [columns.ward]
     kind = "text"
     """
-    lines = ["# Kinds: int, float, category (values = [...]), text, date, bool. In a CSV file all is text."]
+    lines = ["# Kinds: int, float, category (values = [...]), text, date, time, bool. In a CSV file all is text."]
     lines += ["[unit]", 'kind = "rows"', '# or kind = "person", column = "...", max_rows = ...', ""]
     for name, kind in kinds.items():
         lines += [f"[columns.{_key(name)}]", f'kind = "{kind}"']

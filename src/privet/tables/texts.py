@@ -16,11 +16,17 @@ DAY = YEAR + "-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T][0-9:.]{0,40}(Z|[+]0
 """A day, alone or with a time of it in UTC; a time in another zone is none of these, and counts as missing. The time is not
 checked, since it is not used; whether the month has such a day is for `day_in` and `Dialect.read_day` to see."""
 
+TIME = (
+    DAY[: DAY.index("([ T]")] + "([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{0,40})?)?(Z|[+]00(:?00)?)?)?"
+)
+"""A day, alone (its first second) or with a time of it in UTC, to the minute or finer; fractions of a second are left
+out."""
+
 INFINITE = tuple(word for stem in ("inf", "infinity") for word in (stem, stem.capitalize(), stem.upper()))
 HUGE = 1e300  # stands for infinity, beyond every other number here
 YES, NO = ("true", "True", "TRUE", "t", "1"), ("false", "False", "FALSE", "f", "0")
 
-_NUMBER, _DAY = re.compile(NUMBER), re.compile(DAY)
+_NUMBER, _DAY, _TIME = re.compile(NUMBER), re.compile(DAY), re.compile(TIME)
 
 
 def number_in(text: object) -> float | None:
@@ -55,6 +61,20 @@ def day_in(text: object) -> int | None:
         return date.fromisoformat(plain[:10]).toordinal() - EPOCH
     except ValueError:
         return None
+
+
+def second_in(text: object) -> int | None:
+    """Seconds since 1970 of the time that a text is, or None.
+
+    >>> second_in("1970-01-02"), second_in("1970-01-01T00:01:02.9Z"), second_in("1970-01-01 25:00"), second_in("noon")
+    (86400, 62, None, None)
+    """
+    plain = text.strip(" ") if isinstance(text, str) else ""
+    day = day_in(plain) if _TIME.fullmatch(plain) else None
+    if day is None:
+        return None
+    hour, minute, second = (int(plain[at : at + 2]) if plain[at - 1 : at] in tuple("T :") else 0 for at in (11, 14, 17))
+    return day * 86_400 + hour * 3600 + minute * 60 + second
 
 
 def truth_in(text: object) -> float | None:

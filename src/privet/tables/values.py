@@ -4,10 +4,15 @@ from collections.abc import Mapping
 
 from privet.tables import expressions as tree
 from privet.tables.bounded import Ticks
-from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text
+from privet.tables.columns import Bool, Category, Column, Date, Float, Int, Text, Time
 from privet.tables.computed import SETTLE, Clip, Times
 from privet.tables.dialect import Dialect
+from privet.tables.parts import Part
 from privet.tables.reading import rounded
+
+_FIRST_DAY = (
+    719_162  # days from the first of January of the year 1 to 1970: from there on quotients are of what is >= 0
+)
 
 
 class Values:
@@ -55,8 +60,19 @@ class Values:
             told = [self.condition(each, columns, aliases) for each in what.conditions]
             bits = [f"CASE WHEN {each} THEN {d.number(2**i)} ELSE {d.number(0)} END" for i, each in enumerate(told)]
             return f"({' + '.join(bits)})"
-        assert isinstance(what, tree.Part)
-        inner = self.expression(what.of, columns, aliases)
+        assert isinstance(what, Part)
+        return self._part(what, columns, aliases)
+
+    def _part(self, what: Part, columns: Mapping[str, Column], aliases: Mapping[str, str]) -> str:
+        d, inner = self.dialect, self.expression(what.of, columns, aliases)
+        if isinstance(what.of.column(columns), Time):
+            since = f"({inner} + {d.number(_FIRST_DAY * 86_400)})"
+            if what.part in ("hour", "minute"):
+                size, many = (3600, 24) if what.part == "hour" else (60, 60)
+                return f"({d.divided(since, d.number(size))} % {d.number(many)})"
+            inner = f"({d.divided(since, d.number(86_400))} - {d.number(_FIRST_DAY)})"
+            if what.part == "date":
+                return inner
         if what.part == "weekday":
             return f"(({inner} + {d.number(7 * 2**20 + 3)}) % 7)"
         return d.day_part(what.part, inner)
@@ -132,7 +148,7 @@ class Values:
         """A public value of a column; missing ones have the type of the column too."""
         d = self.dialect
         if value is None:
-            whole = isinstance(column, Int | Date | Bool) or (column.kind == "category" and not is_text(column))
+            whole = isinstance(column, Int | Date | Time | Bool) or (column.kind == "category" and not is_text(column))
             return f"CAST(NULL AS {'BIGINT' if whole else d.double if isinstance(column, Float) else d.varchar})"
         read = column.read(value)
         return d.text(read) if isinstance(read, str) else d.number(read)

@@ -155,6 +155,8 @@ def table_risk(
     html: PageOption = None,
     certificate: CertificateOption = None,
     sign: KeyOption = None,
+    separator: o.SeparatorOption = None,
+    decimal: o.DecimalOption = None,
 ) -> None:
     """The rows that are alone with what others may know: exact figures for the custodian, none of them releasable."""
     from privet import audit, report
@@ -162,7 +164,7 @@ def table_risk(
 
     check_plot(plot)
     names = [name.strip() for name in quasi.split(",") if name.strip()]
-    table = Table(file, schema=schema)
+    table = Table(file, schema=schema, separator=o.mark(separator), decimal=o.mark(decimal))
     with progress():
         found = audit.exact_reidentification(table, quasi=names, sensitive=sensitive)
         smallest = audit.exact_identifying_sets(table, names) if sets else None
