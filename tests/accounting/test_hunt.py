@@ -22,6 +22,7 @@ from privet.errors import InternalError
 from tests.accounting import hunt
 from tests.accounting.hunt import Case, violations
 from tests.effort import tries
+from tests.firsts import slow
 from tests.oracles import brute_force, closed_forms
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -270,7 +271,7 @@ def honest_error(patch: pytest.MonkeyPatch) -> None:
 
 
 @on_the_grid
-@pytest.mark.parametrize("change", [honest_window, honest_error], ids=lambda change: change.__name__)
+@pytest.mark.parametrize("change", [slow(honest_window), honest_error], ids=lambda change: change.__name__)
 def test_a_bad_plan_or_a_declared_error_only_widens(change: Patch, monkeypatch: pytest.MonkeyPatch):
     change(monkeypatch)
     assert not is_caught()

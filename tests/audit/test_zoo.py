@@ -8,6 +8,7 @@ from privet.audit.search import KINDS, World
 from privet.testing.zoo import Entry, run_entry, run_zoo, zoo
 from privet.testing.zoo.card import WAITING
 from privet.testing.zoo.entry import ANY, STEP, Simulated
+from tests.firsts import slow
 
 ENTRIES = zoo()
 LEVEL = testing.alarm_level("zoo", of=2 * len(ENTRIES))  # the slow run takes the other half
@@ -24,11 +25,14 @@ PATIENCE = {
 # A bug that needs more runs than usual waits for `make test-slow`, unless its feature has no other to find.
 FIRST = {(entry.by, entry.feature): entry.number for entry in sorted(ENTRIES, key=lambda e: -PATIENCE.get(e.number, 0))}
 PATIENT = set(PATIENCE) - set(FIRST.values())
+# Bugs that name no feature are many, several from each corner of the list: every third of them in every run.
+OPEN = [entry.number for entry in ENTRIES if entry.feature == ANY and entry.number not in PATIENT]
+WAITS = PATIENT | (set(OPEN) - set(OPEN[::3]) - set(FIRST.values()))
 
 
 @pytest.mark.parametrize(
     "entry",
-    [pytest.param(entry, marks=[pytest.mark.slow] if entry.number in PATIENT else []) for entry in ENTRIES],
+    [slow(entry) if entry.number in WAITS else entry for entry in ENTRIES],
     ids=lambda entry: f"{entry.number}-{entry.name}",
 )
 def test_every_bug_is_caught_by_its_feature_and_its_twin_is_not(entry):

@@ -12,6 +12,7 @@ import pytest
 
 from privet import privacy
 from privet.mechanisms import Exponential, PermuteAndFlip
+from tests.firsts import ends
 from tests.mechanisms.goodness import fits
 
 
@@ -108,7 +109,7 @@ def test_no_bounded_range_so_it_is_priced_as_pure():
     assert divergence > 0.125  # what the exponential mechanism would pay at most
 
 
-@pytest.mark.parametrize("shift", [0, 2**52, -(2**60)])
+@pytest.mark.parametrize("shift", ends([0, 2**52, -(2**60)]))
 @pytest.mark.parametrize("scores", [[0.0, 1.0, 3.0, -8.0], [5], [0, 0, 0], [1e300, -1e300, 1e300]])
 def test_the_sampler_fits_the_law(scores, shift):
     mechanism = PermuteAndFlip.for_budget(epsilon=1.0, sensitivity=1.0)

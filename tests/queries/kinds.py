@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import privet as pv
@@ -134,6 +135,15 @@ BY_FILE = [name for name in KINDS if name not in ("linked",)]  # whose only tabl
 def asked(name: str, t: pv.Table, column: Any = None) -> Any:
     kind = KINDS[name]
     return kind.ask(t) if kind.column is None else kind.ask(t, kind.column if column is None else column)
+
+
+PROMISE = {"epsilon": 0.5, "delta": 1e-6}
+
+
+@cache
+def planned(name: str) -> Any:
+    """The mechanism of a kind, planned once: for mistakes that only the data show, at which no plan looks."""
+    return asked(name, table()).for_budget(**PROMISE)
 
 
 def check_costs_nothing(ledger: pv.Ledger, mistake: str, ask: Callable[[pv.Ledger], Any]) -> None:

@@ -35,10 +35,11 @@ from privet.workloads import (
 )
 from privet.workloads.adaptive.automatic import even_ends
 from privet.workloads.workload import DENSE
+from tests.firsts import slow
 from tests.workloads.test_bucket_energies import AsIfEven, uneven
 
 SLOW = [pytest.param(k, marks=pytest.mark.slow) for k in (1_000, 2_048, 2_049, 10_000, 16_385, 65_536, 65_537)]
-SIZES = (1, 2, 3, 1_024, 1_025, 3_162, 3_163, 4_096, 5_000, *SLOW)
+SIZES = (1, 2, 3, 1_024, 1_025, 3_162, 3_163, slow(4_096), 5_000, *SLOW)
 KINDS = (Prefix, AllRanges, Points)
 BOUND = 1.015  # of ragged trees beyond 1,024 cells: the bound of the next complete tree
 
@@ -112,7 +113,7 @@ def test_matrices_over_more_cells_are_refused(strategy):
         LinearQueries(workload=Points(int(DENSE**0.5) + 1), strategy=strategy, norm=strategy.norms[0], scale=1.0)
 
 
-@pytest.mark.parametrize("k", [1_024, 1_025, 2_048, 2_049, 3_163, pytest.param(65_537, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("k", [1_024, 1_025, slow(2_048), slow(2_049), 3_163, slow(65_537)])
 @pytest.mark.parametrize("kind", [Prefix, AllRanges])
 def test_rmse_of_the_square_root_on_both_sides_of_its_series(kind, k):
     for strategy in (SquareRoot(), SquareRoot(tapered=True), SquareRoot(normalised=False)):

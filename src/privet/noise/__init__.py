@@ -20,8 +20,7 @@ from privet.noise.bernoulli import bernoulli as bernoulli
 from privet.noise.bernoulli_exp import bernoulli_exp as bernoulli_exp
 from privet.noise.bernoulli_words import bernoulli_words as bernoulli_words
 from privet.noise.binomial import binomial as binomial
-from privet.noise.choice import choice_log as choice_log
-from privet.noise.choice_exp import choice_exp as choice_exp
+from privet.noise.choice_exp import choice_exp as choice_exp, choice_log as choice_log
 from privet.noise.discrete_gaussian import discrete_gaussian as discrete_gaussian
 from privet.noise.discrete_laplace import discrete_laplace as discrete_laplace
 from privet.noise.entropy import Secure as Secure, Seeded as Seeded, Source as Source, current as current

@@ -45,6 +45,18 @@ def choice_exp(
     return draw(lambda stream: int(proposal.sample(stream, 1)[0]), proposal.sample, size, source)
 
 
+def choice_log(log_weights: object, *, size: Size = None, source: Source | None = None) -> Draws:
+    """An index i with probability exp(log_weights[i]) / sum_j exp(log_weights[j]); -inf is never chosen.
+
+    **Guarantee:** exact law, each double taken as the rational it is. The same law as `argmax_gumbel` of the weights.
+    **Reference:** McSherry & Talwar 2007; proof note noise/choice_exp.
+
+    >>> choice_log([0.0, -float("inf")]), choice_log([-1000.0, 0.0], size=2).tolist()
+    (0, [1, 1])
+    """
+    return choice_exp(log_weights, scale=1, size=size, source=source)
+
+
 @final
 class _Proposal:
     """Integers G[i] >= w[i] 2^shift, where w[i] = counts[i] exp(-gap[i]/scale), with equality up to one unit and 2^-39.

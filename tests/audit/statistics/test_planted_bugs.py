@@ -12,6 +12,7 @@ from privet import audit, noise
 from privet.accounting.pld import profile_nodes
 from privet.audit.statistics import bayes, canaries, clopper_pearson, curve, gaussian, sequential
 from tests.audit.statistics import checks
+from tests.firsts import slow
 
 one_run, one_run_fdp = checks.one_run, checks.one_run_fdp
 tradeoff = import_module("privet.accounting.tradeoff")
@@ -238,7 +239,15 @@ def _(patch):
     patch.setattr(import_module("privet.audit.statistics.selection"), "_STRICTER", 0.2)
 
 
-@pytest.mark.parametrize("planted", BUGS, ids=lambda planted: planted.name.replace(" ", "_"))
+# The same check catches other bugs in every run; these two are seen late, after thousands of bets.
+LATE = ("delta forgotten in the payoff", "complement without exchanging the worlds")
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [slow(each) if each.name in LATE else each for each in BUGS],
+    ids=lambda planted: planted.name.replace(" ", "_"),
+)
 def test_planted_bug_is_seen(planted, monkeypatch):
     planted.plant(monkeypatch)
     with pytest.raises((AssertionError, pytest.fail.Exception)):
