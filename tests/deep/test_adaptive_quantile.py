@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 
 from privet import audit, deep, noise  # noqa: E402
 from privet.deep.batches import exact_sum, exact_value_and_votes  # noqa: E402
+from privet.deep.engines.bookkeeping import norms  # noqa: E402
 from privet.deep.training import training_of  # noqa: E402
 from privet.errors import InvalidParameter  # noqa: E402
 from privet.privacy import Unit  # noqa: E402
@@ -91,6 +92,61 @@ def test_a_record_that_fails_neither_votes_nor_doubles_the_votes_of_others():
         "microbatch",
     )
     assert np.allclose(without, with_it, atol=1e-6)
+
+
+def class_loss(outputs, targets):
+    return torch.nn.functional.cross_entropy(outputs, targets, reduction="none")
+
+
+@pytest.mark.parametrize("way", ["bookkeeping", "vmapped"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_record_that_fails_turns_no_vote_of_another(way, seed):
+    """Sixty-four gradients whose norm is one rounding above or below the clip, by the batch they are computed in, and a
+    record of a class that is not there: without it all of them are computed at once, with it they were one by one.
+    """
+    torch.manual_seed(seed)
+    model = torch.nn.Sequential(torch.nn.Linear(37, 19), torch.nn.Tanh(), torch.nn.Linear(19, 3))
+    point = {name: each.detach() for name, each in model.named_parameters()}
+    rows, targets = torch.randn(1, 37).repeat(64, 1), torch.zeros(64, dtype=torch.long)
+    others = torch.cat([rows, rows[:1]]), torch.cat([targets, torch.tensor([99])])
+    for clip in norms_of_one(model, point, rows, targets, way):
+        found = []
+        for held in ((rows, targets), others):
+            engine = plan_of().engine(model, class_loss, way=way)
+            engine.follow(deep.Flat(clip))
+            records = deep.Records(held)
+            total = exact_sum(engine, point, records, np.arange(records.exact_count()), 65)
+            found.append(exact_value_and_votes(total, engine))
+        assert np.array_equal(found[0], found[1])  # the record itself adds nothing, and moves nobody by a digit
+
+
+def norms_of_one(model, point, rows, targets, way):
+    """The norms that are found for the first record alone, and in its batch."""
+    engine = plan_of().engine(model, class_loss, way=way)
+    for size in (1, 64):
+        batch = point, rows[:size], targets[:size]
+        everyone = torch.ones(size, dtype=torch.bool)
+        sizes = (
+            norms(engine.terms(*batch), everyone)
+            if way == "bookkeeping"
+            else engine._sizes(engine.gradients(*batch))[0]
+        )
+        yield float(sizes.max())
+
+
+def test_a_vote_is_no_farther_from_another_than_their_norms_are():
+    """Alone and in a batch a norm may have other last digits: votes follow it, and never jump."""
+    sizes = [*np.linspace(0.0, 6.0, 601), np.inf]
+    votes = []
+    for size in sizes:
+        engine = plan_of().engine(net(), each_loss)
+        engine.follow(deep.Flat(2.0))
+        engine._factors([torch.tensor([size], dtype=torch.float64)], torch.ones(1, dtype=torch.bool))
+        votes.append(engine.exact_votes())
+    assert votes[0] == votes[int(100 * 1.75)] == 0.5
+    assert votes[int(100 * 2.25)] == votes[-2] == -0.5
+    assert votes[200] == votes[-1] == 0.0  # as long as the clip, and not finite
+    assert np.abs(np.diff(votes[:-1])).max() <= 4.0 * 0.01 / 2.0 + 1e-12
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])

@@ -111,7 +111,7 @@ def test_copies_and_pickles_fork_neither_budget_nor_coins():
 @pytest.mark.parametrize("sampling", [BallsInBins(steps=2), FixedOrder(batch=4, n=8)])
 def test_epochs_are_not_left_half_done(sampling):
     plan = plan_of(sampling=sampling, unit=Unit("zero_out"), steps=4)
-    with pytest.raises(InvalidParameter, match="whole epochs"):
+    with pytest.raises(InvalidParameter, match="whole rounds"):
         plan.steps(data())
 
 

@@ -66,9 +66,23 @@ plant(
 )
 plant(
     "records vote a second time where a pass has failed",
-    "deep:engines.engine.Engine._record_by_record",
+    "deep:engines.engine.Engine._unheard",
     "del self._votes[self._heard :]",
     "pass",
+    QUANTILE,
+)
+plant(
+    "a vote turns with the last digit of a norm",
+    "deep:engines.engine.Engine._factors",
+    "short.clamp(-0.5, 0.5)",
+    "torch.where(short >= 0.0, 0.5, -0.5)",
+    QUANTILE,
+)
+plant(
+    "a record that fails moves the others to batches of their own",
+    "deep:engines.engine.Engine._record_by_record",
+    "return self._sums(parameters, left[0], left[1], mask & good)",
+    "raise ValueError",
     QUANTILE,
 )
 plant(
@@ -89,8 +103,8 @@ plant(
 plant(
     "an epoch in fixed order is priced as a Poisson sample",
     "deep:FixedOrder._priced",
-    "else _one(noise_multiplier, unit)",
-    "else PoissonSampled(_one(noise_multiplier, unit), self.batch / self.n)",
+    "else one_step(noise_multiplier, unit)",
+    "else PoissonSampled(one_step(noise_multiplier, unit), self.batch / self.n)",
     SAMPLING,
 )
 plant(

@@ -186,3 +186,17 @@ plant(
     "return torch.stack(found).sum(0)",
     RECIPES,
 )
+plant(
+    "norms are computed in the precision of an autocast around the step",
+    "deep:engines.engine.Engine.__call__",
+    'if any(torch.is_autocast_enabled(each) for each in ("cpu", "cuda")):',
+    "if False:",
+    "tests/deep/test_autocast.py",
+)
+plant(
+    "a model that computes in bfloat16 is refused for its roundings",
+    "deep:Bookkeeping._noted",
+    "self.narrow = not kinds.isdisjoint((torch.bfloat16, torch.float16))",
+    "self.narrow = False",
+    "tests/deep/test_autocast.py",
+)

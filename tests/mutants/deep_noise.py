@@ -5,6 +5,7 @@ from tests.mutants.mutant import Table
 STEP = "tests/deep/test_step_noise.py"
 STREAM = "tests/deep/test_stream.py"
 KEYED = "tests/noise/test_keyed.py"
+MIXING = "tests/deep/test_mixing.py"
 DEEP_NOISE = Table(STEP, STREAM, "tests/deep")
 plant = DEEP_NOISE.plant
 
@@ -167,4 +168,102 @@ plant(
     "1.0 - 2.0**-30",
     "1.0 + 2.0**-6",
     "tests/noise/test_strips.py",
+)
+plant(
+    "banded: records take part whenever they like",
+    "deep:BandedPoisson.drawn",
+    "np.flatnonzero(here & stream.coins(now, size, q=self._rate))",
+    "np.flatnonzero(stream.coins(now, size, q=self.q))",
+    MIXING,
+)
+plant(
+    "banded: places are drawn anew in every round",
+    "deep:BandedPoisson.drawn",
+    "stream.words(_PLACES, 0, size)",
+    "stream.words(_PLACES, step, size)",
+    MIXING,
+)
+plant(
+    "banded: places are equal parts by position",
+    "deep:BandedPoisson.drawn",
+    "stream.words(_PLACES, 0, size) % np.uint64(self.bands)",
+    "np.arange(size) % self.bands",
+    MIXING,
+)
+plant(
+    "banded: the rate is that of a plain sample",
+    "deep:BandedPoisson._priced",
+    "min(1.0, up(self._rate))",
+    "self.q",
+    MIXING,
+)
+plant(
+    "banded: an unsampled block is priced as a sampled one",
+    "deep:BandedPoisson.drawn",
+    "q=self._rate",
+    "q=1",
+    MIXING,
+)
+plant(
+    "banded: the length of a column is forgotten",
+    "deep:banded.column",
+    "short = (1.0 - _SLACK * math.sqrt(bands)) / length",
+    "short = 1.0",
+    MIXING,
+)
+plant(
+    "banded: rounding of the rows of a column is not charged",
+    "deep:banded.column",
+    "short = (1.0 - _SLACK * math.sqrt(bands)) / length",
+    "short = 1.0 / length",
+    MIXING,
+)
+plant(
+    "banded: places of groups are not asked for",
+    "deep:BandedPoisson.groups",
+    "groups = False",
+    "groups = True",
+    MIXING,
+)
+plant(
+    "tree: the length of a column is forgotten",
+    "deep:TreeOrder._priced",
+    "TreeAggregationLoss(noise_multiplier / reach(one), self.round_steps, unit=one)",
+    "TreeAggregationLoss(noise_multiplier / reach(one), 1, unit=one)",
+    MIXING,
+)
+plant(
+    "tree: C for 2C",
+    "deep:TreeOrder._priced",
+    "noise_multiplier / reach(one)",
+    "noise_multiplier",
+    MIXING,
+)
+plant(
+    "tree: the tree of an epoch goes on with that of the one before",
+    "deep:_Nodes.exact_mixed",
+    "self._mixed % self._steps + 1",
+    "self._mixed + 1",
+    MIXING,
+)
+plant(
+    "past sums are kept in the state of a training",
+    "deep:Training._block",
+    '"average": average, "clip": clip',
+    '"average": average, "clip": clip, "past": getattr(mixing, "_sums", None) and list(mixing._sums)',
+    MIXING,
+)
+plant(
+    "sums are mixed, and released as they are",
+    "deep:Training._block",
+    "noisy = mixing.read(noisy)",
+    "pass",
+    MIXING,
+)
+plant(
+    "a loop of one's own runs without its matrix",
+    "deep:Steps.__init__",
+    "plan.sampling.round_steps != 1 or plan.correlated",
+    "plan.sampling.round_steps != 1",
+    MIXING,
 )

@@ -3,6 +3,7 @@
 from privet._face import face, installed
 
 if installed("torch"):
+    from privet.deep.banded import BandedPoisson as BandedPoisson
     from privet.deep.clipped_sum import ClippedSum as ClippedSum, clipped_sum as clipped_sum
     from privet.deep.clipping import (
         AdaptiveQuantile as AdaptiveQuantile,
@@ -42,5 +43,6 @@ if installed("torch"):
     from privet.deep.step_noise import StepNoise as StepNoise
     from privet.deep.trainer import Progress as Progress, Trained as Trained, Trainer as Trainer
     from privet.deep.training import Training as Training
+    from privet.deep.tree import TreeOrder as TreeOrder
 
 __all__, __dir__ = face(globals(), extra="torch")

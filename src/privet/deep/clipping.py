@@ -145,10 +145,11 @@ class PerLayer(Clip):
 class AdaptiveQuantile(Clip):
     """Clipping at a norm that follows a quantile of the gradients' norms, from `clip_norm` on.
 
-    In every step each record votes, +1/2 if its gradient is no longer than the clip and -1/2 if it is longer. The votes are
-    one more coordinate of the sum, with a weight such that a record's gradient (over the clip) and its vote together are
-    1% longer than the gradient alone: one noise protects both, and the price is that of `Flat` with 1% more noise. After
-    the step the clip is multiplied by exp(-`rate` * (share of short gradients - `quantile`)), both public then. Only
+    In every step each record votes, +1/2 if its gradient is shorter than the clip and -1/2 if it is longer; from 7/8 to 9/8
+    of the clip the vote passes from one to the other, so that no rounding turns it. The votes are one more coordinate of
+    the sum, with a weight such that a record's gradient (over the clip) and its vote together are 1% longer than the
+    gradient alone: one noise protects both, and the price is that of `Flat` with 1% more noise. After the step the clip is
+    multiplied by exp(-`rate` * (share of short gradients - `quantile`)), both public then. Only
     `Trainer.fit` follows it; elsewhere it clips at `clip_norm`.
 
     **Sensitivity:** one record moves gradient sum over clip, and votes, by at most 1.01 together (l2); exchanging one, by

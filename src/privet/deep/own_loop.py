@@ -76,10 +76,10 @@ class Steps:
     def __init__(
         self, plan: Any, dataset: Any, *, ledger: "Ledger | None", key: str | None, about: str | None, done: int
     ) -> None:
-        if plan.sampling.round_steps != 1:
+        if plan.sampling.round_steps != 1 or plan.correlated:
             raise InvalidParameter(
-                f"{type(plan.sampling).__name__} is priced by whole epochs, which a loop could leave half done: use "
-                "Trainer.fit, or a sampler that draws every step anew"
+                f"{type(plan.sampling).__name__} is priced by whole rounds of steps, which a loop could leave half done: "
+                "use Trainer.fit, or a sampler that draws every step anew"
             )
         if isinstance(plan.clip, AdaptiveQuantile):
             raise InvalidParameter("a clip that follows the gradients is kept by Trainer.fit: use that, or Flat(norm)")

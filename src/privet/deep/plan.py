@@ -89,10 +89,14 @@ class Plan(Shown):
             raise InvalidParameter(
                 "strict plans clip at one norm, whose grid is fixed: take clip_norm=, or strict=False"
             )
+        if self.correlated and (self.strict or isinstance(self.clip, AdaptiveQuantile)):
+            raise InvalidParameter(
+                f"{type(sampling).__name__} mixes sums of several steps: take clip_norm= and strict=False, or Poisson"
+            )
         sampling.serves(self.unit)
         if self.total_steps % sampling.round_steps:
             raise InvalidParameter(
-                f"steps must be whole epochs: a multiple of {sampling.round_steps:,}, got {self.total_steps:,}"
+                f"steps must be whole rounds: a multiple of {sampling.round_steps:,}, got {self.total_steps:,}"
             )
         self._settle_count()
         set_frozen(self, noise_multiplier=self._settled_noise(noise_multiplier))
@@ -145,11 +149,16 @@ class Plan(Shown):
         """The most that one record moves a sum by, where it is added or removed."""
         return self.clip.bound
 
+    @property
+    def correlated(self) -> bool:
+        """True where the noise of a step is a combination of that of earlier steps too."""
+        return self.sampling.mixing() is not None
+
     @kept_property
     def rounds(self) -> tuple[int, ...]:
         """The number of rounds of each block: 20 to 500 steps where the sampler allows it, from public numbers alone."""
         each, whole = self.sampling.round_steps, self.rounds_in_all
-        wanted = min(max(-(-self.total_steps // _BLOCKS), _FEWEST), _MOST)
+        wanted = self.sampling.together or min(max(-(-self.total_steps // _BLOCKS), _FEWEST), _MOST)
         size = max(1, wanted // each)
         return (size,) * (whole // size) + ((whole % size,) if whole % size else ())
 
@@ -254,6 +263,10 @@ class Plan(Shown):
             f"clip {self.clip_norm:g}{self._followed}, noise {self.noise_multiplier:.6g} times the clip, in every step",
             self.accumulation,
         ]
+        if self.correlated:
+            lines.append(
+                "sums of steps are mixed before that noise: the noise of a gradient takes back that of earlier ones"
+            )
         if self.count is not None:
             lines.append(f"the number of records is released first, for epsilon {self.count_epsilon:g}")
         lines.append(_row("epsilon by analysis", "printed", "formula", "promises", "at delta"))

@@ -1,13 +1,13 @@
 """Who takes part in a step: samplers that say their own price, so that no run is priced as another one.
 
 Steps are priced in *rounds*: a round is one step where every step draws anew, and a whole epoch where a record takes part
-in one step of it.
+in one step of it. Most samplers have fresh noise in every step; those of `banded` and `tree` mix sums first.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from privet._calls import door
 from privet._numerics import Array
 from privet._registry import Registry
 from privet._validate import count, fraction, set_frozen
+from privet.deep.mixing import Mixing
 from privet.errors import InvalidParameter, MixedUnits
 from privet.mechanisms import Source
 from privet.noise import KeyedStream
@@ -31,6 +32,8 @@ from privet.privacy import (
     TruncatedPoissonSampled,
     Unit,
 )
+
+_Sampler = TypeVar("_Sampler", bound="Sampling")
 
 register: Registry["Sampling"] = Registry("samplers")
 _SAMPLES = 1  # the domain of a keyed stream for draws that are not one coin a record
@@ -49,6 +52,7 @@ class Sampling(ABC):
 
     name: ClassVar[str]
     relations: ClassVar[tuple[Relation, ...]]
+    groups: ClassVar[bool] = True  # whether its price is proved for groups of records too
     _instead: ClassVar[str]  # what to take where a relation is not served
 
     @property
@@ -82,6 +86,15 @@ class Sampling(ABC):
         """The most records that a step can have, where that is public."""
         return None
 
+    @property
+    def together(self) -> int | None:
+        """The most steps of a block, where its steps hang together: noise and places begin anew with every block."""
+        return None
+
+    def mixing(self) -> Mixing | None:
+        """The mixing of the sums of a block before noise is added; None where each step has noise of its own."""
+        return None
+
     def unfit(self, size: int) -> str | None:
         """Why the price does not speak of so many records, if it does not: only asked where the number is public."""
         return None
@@ -98,6 +111,11 @@ class Sampling(ABC):
             known = " or ".join(self.relations)
             raise MixedUnits(
                 f"{type(self).__name__} has no proved price under {unit.relation}: {self._instead}; it serves {known}"
+            )
+        if unit.group_size > 1 and not self.groups:
+            raise MixedUnits(
+                f"{type(self).__name__} has a proved price for one record, and none for {unit.group_size} of them, which "
+                "take turns: take Poisson"
             )
 
     @final
@@ -133,6 +151,12 @@ class Sampling(ABC):
         """Small ones, which laws run over."""
 
 
+def sampler(kind: type[_Sampler]) -> type[_Sampler]:
+    """A class decorator: the sampler is known by its name (`register`), and its constructor refuses in sentences."""
+    register(kind)
+    return door(kind)
+
+
 def coins_of_model(stream: KeyedStream, step: int) -> int:
     """A seed for what a model and a data set draw themselves in a step (dropout, augmentation), from the key of the block.
 
@@ -151,7 +175,7 @@ def reach(unit: Unit) -> int:
     return 2 if unit.relation == "replace" else 1
 
 
-def _one(noise_multiplier: float, unit: Unit) -> GaussianLoss:
+def one_step(noise_multiplier: float, unit: Unit) -> GaussianLoss:
     """The noise of one step for one record that is added, removed, or nulled: a null record adds nothing to a sum, as if it
     were not there.
     """
@@ -163,9 +187,8 @@ def _exchange(noise_multiplier: float) -> GaussianLoss:
     return GaussianLoss(noise_multiplier / reach(Unit("replace")), unit=Unit("replace"))
 
 
-@door
+@sampler
 @final
-@register
 @dataclass(frozen=True, kw_only=True)
 class Poisson(Sampling):
     """Every record takes part in every step by a coin of its own; a step may be empty.
@@ -182,7 +205,7 @@ class Poisson(Sampling):
     q: float
 
     def __post_init__(self) -> None:
-        set_frozen(self, q=_rate(self.q))
+        set_frozen(self, q=clean_rate(self.q))
 
     def expected(self, size: int | None) -> float | None:
         return None if size is None else self.q * size
@@ -195,7 +218,7 @@ class Poisson(Sampling):
         return (np.flatnonzero(stream.coins(step, size, q=self.q)),)
 
     def _priced(self, noise_multiplier: float, unit: Unit) -> PrivacyLoss:
-        sampled = PoissonSampled(_one(noise_multiplier, unit), self.q)
+        sampled = PoissonSampled(one_step(noise_multiplier, unit), self.q)
         return Grouped(sampled, 2 * unit.group_size, "replace") if unit.relation == "replace" else sampled
 
     @classmethod
@@ -203,9 +226,8 @@ class Poisson(Sampling):
         yield cls(q=0.5)
 
 
-@door
+@sampler
 @final
-@register
 @dataclass(frozen=True, kw_only=True)
 class TruncatedPoisson(Sampling):
     """Poisson sampling with a largest batch: of a larger sample, a random subset of so many records is kept.
@@ -225,7 +247,7 @@ class TruncatedPoisson(Sampling):
     n: int
 
     def __post_init__(self) -> None:
-        set_frozen(self, q=_rate(self.q), batch=count("batch", self.batch, 1), n=count("n", self.n, 1))
+        set_frozen(self, q=clean_rate(self.q), batch=count("batch", self.batch, 1), n=count("n", self.n, 1))
 
     @property
     def largest(self) -> int:
@@ -250,7 +272,7 @@ class TruncatedPoisson(Sampling):
         return drawn[noise.fixed_subset(len(drawn), m=self.batch, source=source)]
 
     def _priced(self, noise_multiplier: float, unit: Unit) -> PrivacyLoss:
-        null = _one(noise_multiplier, Unit("zero_out"))
+        null = one_step(noise_multiplier, Unit("zero_out"))
         sampled = TruncatedPoissonSampled(null, self.q, self.batch, self.n)
         return Grouped(sampled, 2 * unit.group_size, "replace") if unit.relation == "replace" else sampled
 
@@ -259,9 +281,8 @@ class TruncatedPoisson(Sampling):
         yield cls(q=0.5, batch=2, n=3)
 
 
-@door
+@sampler
 @final
-@register
 @dataclass(frozen=True, kw_only=True)
 class FixedSize(Sampling):
     """Exactly `m` of `n` records in every step, each set of them equally likely.
@@ -305,9 +326,8 @@ class FixedSize(Sampling):
         yield cls(m=2, n=3)
 
 
-@door
+@sampler
 @final
-@register
 @dataclass(frozen=True, kw_only=True)
 class BallsInBins(Sampling):
     """Every record draws by itself the one step of an epoch in which it takes part; epochs are drawn anew.
@@ -339,16 +359,15 @@ class BallsInBins(Sampling):
         return tuple(np.flatnonzero(step == each) for each in range(self.steps))
 
     def _priced(self, noise_multiplier: float, unit: Unit) -> PrivacyLoss:
-        return RandomAllocation(_one(noise_multiplier, unit), self.steps)
+        return RandomAllocation(one_step(noise_multiplier, unit), self.steps)
 
     @classmethod
     def examples(cls) -> Iterable[Sampling]:
         yield cls(steps=2)
 
 
-@door
+@sampler
 @final
-@register
 @dataclass(frozen=True, kw_only=True)
 class FixedOrder(Sampling):
     """`batch` records after the other in the order in which they come, each of the `n` once an epoch: what a loader does.
@@ -390,14 +409,14 @@ class FixedOrder(Sampling):
         return tuple(np.arange(each, min(each + self.batch, self.n)) for each in starts)
 
     def _priced(self, noise_multiplier: float, unit: Unit) -> PrivacyLoss:
-        return _exchange(noise_multiplier) if unit.relation == "replace" else _one(noise_multiplier, unit)
+        return _exchange(noise_multiplier) if unit.relation == "replace" else one_step(noise_multiplier, unit)
 
     @classmethod
     def examples(cls) -> Iterable[Sampling]:
         yield cls(batch=2, n=3)
 
 
-def _rate(q: object) -> float:
+def clean_rate(q: object) -> float:
     rate = fraction("q", q)
     if rate == 0.0:
         raise InvalidParameter("q must be above 0: nobody would take part")

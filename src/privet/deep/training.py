@@ -10,6 +10,7 @@ from torch import nn
 
 from privet import _progress
 from privet._validate import above, instance, open_fraction, set_frozen
+from privet.deep.banded import BandedPoisson
 from privet.deep.batches import exact_sum, exact_value, exact_value_and_votes, piece_size
 from privet.deep.clipping import AdaptiveQuantile, Flat
 from privet.deep.engines.engine import Engine
@@ -112,6 +113,7 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
         live, engine, added = self.start.live(state), self.engine(), self.plan.step_noise(self.start.dimension)
         piece = self.knobs.physical_batch or piece_size(divisor, self.plan.sampling.largest)
         average, done, clip = state["average"], state["step"], state.get("clip")
+        mixing = self.plan.sampling.mixing()  # past sums are secret: they end with this block, and no state holds them
         # A key for this block alone, kept nowhere: a block that is run again from a checkpoint draws other records.
         stream = self._coins("key", KeyedStream.fresh, source)
         work = _progress.track("steps", self.plan.total_steps)
@@ -126,7 +128,11 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                     with own_stream(coins_of_model(stream, done)):
                         total = exact_sum(engine, live.exact_point(), prepared, ids, piece)
                     value = exact_value(total, added) if clip is None else exact_value_and_votes(total, engine)
+                    if mixing is not None:
+                        value = mixing.exact_mixed(value)
                     noisy = np.asarray(added.release(value, source=source).value)
+                    if mixing is not None:
+                        noisy = mixing.read(noisy)
                     if clip is not None and isinstance(self.plan.clip, AdaptiveQuantile):
                         noisy, clip = self.plan.clip.read(noisy, clip, divisor)
                     live.step(torch.as_tensor(noisy / divisor))
@@ -223,15 +229,17 @@ def _with_votes() -> Example:
 
 def _with_canaries() -> Iterable[Example]:
     many = 900
-    plan = Plan(noise_multiplier=0.5, delta=1e-5, steps=1, sampling=Poisson(q=1.0), expected_batch=1.0)
     canaries = [(each,) for each in torch.eye(many + 1)[1:]]
     first = Records((torch.eye(many + 1)[:1],))
-    yield Example(
-        training_of(plan, many + 1, Knobs(physical_batch=128)),
-        first.extended(canaries[:1]),
-        first,
-        cost="costly",
-        detects=0.25,
-        canaries=canaries,
-        score=lambda output, canary: float(np.dot(output["weight"], np.asarray(canary[0]))),
-    )
+    for sampling in (Poisson(q=1.0), BandedPoisson(q=0.5, bands=2)):  # each canary takes part in one step
+        steps = sampling.round_steps
+        plan = Plan(noise_multiplier=0.5, delta=1e-5, steps=steps, sampling=sampling, expected_batch=1.0)
+        yield Example(
+            training_of(plan, many + 1, Knobs(physical_batch=128)),
+            first.extended(canaries[:1]),
+            first,
+            cost="costly",
+            detects=0.25,
+            canaries=canaries,
+            score=lambda output, canary: float(np.dot(output["weight"], np.asarray(canary[0]))),
+        )

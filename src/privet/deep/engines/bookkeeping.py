@@ -26,8 +26,8 @@ from privet.deep.engines.engine import (
     slices,
     sum_type,
 )
+from privet.deep.engines.microbatch import Microbatch
 from privet.deep.engines.public import NoCoins, public_like
-from privet.deep.engines.vmapped import Vmapped
 from privet.deep.engines.watch import Watch, noticed
 from privet.deep.engines.written_out import norms as written_out
 from privet.deep.rules.term import bias_term, weight_term
@@ -51,6 +51,7 @@ class Bookkeeping(Engine):
     def __init__(self, losses: ExampleLosses, clip: Clip, chunk: int | None) -> None:
         super().__init__(losses, clip, chunk)
         self.apart = False
+        self.narrow = False  # whether the model computes in less than float32: then two ways to a gradient differ more
         self.outside: frozenset[str] = frozenset()
         self._checked: set[tuple[object, ...]] = set()
 
@@ -82,23 +83,29 @@ class Bookkeeping(Engine):
         sizes, summed = [], dict[str, Tensor]()
         with NoCoins():
             terms = self.terms(near, *batch)
-            whole = Vmapped(self.losses, self.clip, None)
-            for row in range(size):  # one record at a time: a start needs no more memory than a step
-                found = whole.gradients(near, *(rows(part, slice(row, row + 1)) for part in batch))
-                sizes.append(written_out(found))
-                summed = {name: each[0] + summed[name] if summed else each[0] for name, each in found.items()}
+            plain = Microbatch(self.losses, self.clip, None)  # as the definition has it: no model is too odd for that
+            for row in range(size):
+                found = plain.gradient(near, *(rows(part, slice(row, row + 1)) for part in batch))
+                sizes.append(written_out({name: each[None] for name, each in found.items()}))
+                summed = {name: each + summed[name] if summed else each for name, each in found.items()}
         everyone = torch.ones(size, dtype=torch.bool, device=leaves(inputs)[0].device)
-        compare(terms, norms(terms, everyone), torch.cat(sizes), summed)
+        compare(terms, norms(terms, everyone), torch.cat(sizes), summed, narrow=self.narrow)
         self._checked.add(form)
 
     def terms(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> dict[str, Term]:
         """The share of every parameter that the pass has met; the others have no gradient."""
         if not self.apart:
             try:
-                return terms_of(parameters, self._batched(parameters, inputs, targets), {})
+                return terms_of(parameters, self._noted(self._batched(parameters, inputs, targets)), {})
             except Unfit as reason:
                 self.apart, self.outside = True, frozenset(reason.outside)
-        return terms_of(parameters, *self._apart(parameters, inputs, targets))
+        uses, rest = self._apart(parameters, inputs, targets)
+        return terms_of(parameters, self._noted(uses), rest)
+
+    def _noted(self, uses: list[Use]) -> list[Use]:
+        kinds = {each.dtype for use in uses for each in (use.given, use.gradient) if each is not None}
+        self.narrow = not kinds.isdisjoint((torch.bfloat16, torch.float16))
+        return uses
 
     def _batched(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> list[Use]:
         """All uses, from one pass over the batch as it is."""
@@ -207,10 +214,11 @@ def norms(terms: Mapping[str, Term], mask: Tensor) -> Tensor:
     return (square.sqrt() + slack.sqrt()) * (1.0 + 2.0**-45)
 
 
-def compare(terms: Mapping[str, Term], found: Tensor, exact: Tensor, summed: Mapping[str, Tensor]) -> None:
+def compare(
+    terms: Mapping[str, Term], found: Tensor, exact: Tensor, summed: Mapping[str, Tensor], *, narrow: bool
+) -> None:
     """Nothing, or an error where norms or sums by rules are not those of the gradients that are written out."""
-    narrow = any(each.dtype in (torch.bfloat16, torch.float16) for each in summed.values())
-    near = 0.1 if narrow else 1e-3
+    near = 0.1 if narrow or any(each.dtype in (torch.bfloat16, torch.float16) for each in summed.values()) else 1e-3
     agree = bool((found >= exact * (1.0 - near)).all()) and bool((found <= 1.5 * exact + near * exact.max()).all())
     everyone = torch.ones_like(exact, dtype=torch.bool)
     for name, each in summed.items():

@@ -16,6 +16,10 @@ from torch import Tensor, nn
 from privet.deep.clipping import Clip
 from privet.errors import InvalidData, InvalidParameter, PrivetError
 
+_STEEP = (
+    4.0  # votes turn between 7/8 and 9/8 of the clip: a rounding of a norm moves one by no more than a few roundings
+)
+
 Batch = Any
 """A tensor, or a tuple or a mapping of such; the first axis of each tensor counts the records."""
 
@@ -88,6 +92,11 @@ class Engine(ABC):
         trained = self._trained(parameters)
         if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape != (size,):
             raise InvalidData(f"mask must be a boolean tensor of shape [{size}], one entry a record")
+        if any(torch.is_autocast_enabled(each) for each in ("cpu", "cuda")):
+            raise InvalidParameter(
+                "torch.autocast around a private step would compute norms and sums in low precision too: open it inside "
+                "the model's forward, or in the loss"
+            )
         if size == 0:
             return {name: each.new_zeros(each.shape, dtype=sum_type(each)) for name, each in trained.items()}
         inputs, targets = _as_dict(inputs), _as_dict(targets)
@@ -102,12 +111,12 @@ class Engine(ABC):
             return self._record_by_record(trained, inputs, targets, mask)
 
     def follow(self, clip: Clip) -> None:
-        """Clip by this from now on, and let every record vote whether its gradient is no longer than the clip norm."""
+        """Clip by this from now on, and let every record vote whether its gradient is shorter than the clip norm."""
         self.clip, self._votes = clip, []
 
     def exact_votes(self) -> float:
-        """The votes since `follow`: +1/2 of each record that counts and is short, -1/2 of each that is long. They are
-        exact, and not releasable."""
+        """The votes since `follow`: of each record that counts, +1/2 if it is short, -1/2 if it is long, and in between
+        from 7/8 to 9/8 of the clip. They are exact, and not releasable."""
         return float(sum(float(each) for each in self._votes or ()))
 
     def _record_by_record(
@@ -124,10 +133,8 @@ class Engine(ABC):
                 "choose engine='microbatch', or look at the model with made-up records"
             ) from None
         total = {name: torch.zeros_like(each) for name, each in like.items()}
-        if self._votes is not None:
-            del self._votes[
-                self._heard :
-            ]  # those of the pass that failed, and of zeros: every record votes once at most
+        self._unheard()
+        good = torch.zeros_like(mask)
         for row in range(len(mask)):
             one = slice(row, row + 1)
             try:
@@ -135,7 +142,23 @@ class Engine(ABC):
             except Exception:
                 continue
             total = {name: each + sums[name] for name, each in total.items()}
-        return total
+            good[row] = True
+        singly = self._unheard()
+        try:  # The others as if that record had never been: in their batch, with the roundings that they have there.
+            left = [mapped(lambda each: _blanked(each, good), part) for part in (inputs, targets)]
+            return self._sums(parameters, left[0], left[1], mask & good)
+        except Exception:
+            self._unheard()
+            if self._votes is not None:
+                self._votes.extend(singly)
+            return total
+
+    def _unheard(self) -> list[Tensor]:
+        """The votes of this batch, taken back: of a pass that failed, or of zeros. Every record votes once at most."""
+        taken = [] if self._votes is None else self._votes[self._heard :]
+        if self._votes is not None:
+            del self._votes[self._heard :]
+        return taken
 
     @abstractmethod
     def _sums(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor) -> dict[str, Tensor]:
@@ -161,7 +184,8 @@ class Engine(ABC):
         all: those that the mask keeps and that are finite everywhere."""
         counts = torch.isfinite(torch.stack(list(norms))).all(0) & mask
         if self._votes is not None:
-            self._votes.append(torch.where(counts, torch.where(norms[0] <= self.clip.clip_norm, 0.5, -0.5), 0.0).sum())
+            short = _STEEP * (1.0 - torch.where(counts, norms[0], 1.0) / self.clip.clip_norm)
+            self._votes.append(torch.where(counts, short.clamp(-0.5, 0.5), 0.0).sum())
         part, found = self.clip.share(len(self.groups)), {}
         for group, each in zip(self.groups, norms, strict=True):
             factors = torch.where(counts, part.factors(torch.where(counts, each, 1.0).to(torch.float64)), 0.0)
@@ -211,6 +235,11 @@ def mapped(make: Callable[[Tensor], Tensor], batch: Batch) -> Batch:
 def rows(batch: Batch, part: slice) -> Batch:
     """Some of the records."""
     return mapped(lambda each: each[part], batch)
+
+
+def _blanked(each: Tensor, good: Tensor) -> Tensor:
+    """The rows that are good, and zeros in the place of all others."""
+    return torch.where(good.view(-1, *[1] * (each.ndim - 1)).to(each.device), each, torch.zeros_like(each))
 
 
 def slices(size: int, chunk: int) -> Iterator[slice]:

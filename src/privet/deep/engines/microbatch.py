@@ -25,14 +25,15 @@ class Microbatch(Engine):
         total = {name: each.new_zeros(each.shape, dtype=kind or sum_type(each)) for name, each in parameters.items()}
         for row in range(batch_size(inputs)):
             one = slice(row, row + 1)
-            gradient = self._gradient(parameters, rows(inputs, one), rows(targets, one))
+            gradient = self.gradient(parameters, rows(inputs, one), rows(targets, one))
             sizes = [norms({name: gradient[name][None] for name in group}) for group in self.groups]
             factors, counts = self._factors(sizes, mask[one])
             for name, each in gradient.items():
                 total[name] += self._scaled(each, factors[name], counts)
         return {name: each.to(torch.float64) * self.grid if self.grid else each for name, each in total.items()}
 
-    def _gradient(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> dict[str, Tensor]:
+    def gradient(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> dict[str, Tensor]:
+        """The gradient of a batch of one record, unclipped."""
         leaves = {name: each.detach().requires_grad_() for name, each in parameters.items()}
         with torch.enable_grad():
             loss = self._losses(leaves, inputs, targets).sum()

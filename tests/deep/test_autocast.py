@@ -1,0 +1,110 @@
+"""Models that compute in bfloat16 by autocast: norms and sums stay in float32, and one record stays within the clip."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+
+from privet import deep
+from privet.deep import Flat, make_engine
+from privet.deep.engines.engine import Engine
+from privet.errors import InvalidParameter
+from tests.deep.models import data, linear, plan_of, squared
+
+CLIP = 0.5
+
+
+class Narrow(nn.Module):
+    """A model whose products are those of bfloat16; its parameters are float32."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, rows):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            outputs = self.model(rows)
+        return outputs.float()
+
+
+def network() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(12, 24), nn.ReLU(), nn.LayerNorm(24), nn.Linear(24, 4))
+
+
+def loss(outputs, targets):
+    return nn.functional.cross_entropy(outputs.float(), targets, reduction="none")
+
+
+def batch(size: int = 6):
+    torch.manual_seed(1)
+    return 5.0 * torch.randn(size, 12), torch.randint(0, 4, (size,))
+
+
+def sums(engine: Engine, model: nn.Module, mask: torch.Tensor) -> dict:
+    return engine({name: each.detach() for name, each in model.named_parameters()}, *batch(len(mask)), mask)
+
+
+def length(found: dict) -> float:
+    return float(sum(each.double().square().sum() for each in found.values()).sqrt())
+
+
+def alone(size: int, row: int) -> torch.Tensor:
+    return torch.arange(size) == row
+
+
+@pytest.mark.parametrize("way", ["bookkeeping", "microbatch"])
+def test_a_record_of_a_narrow_model_stays_within_the_clip(way):
+    model = Narrow(network())
+    engine = make_engine(model, loss, Flat(CLIP), engine=way)
+    sizes = [length(sums(engine, model, alone(6, row))) for row in range(6)]
+    assert max(sizes) <= CLIP
+    assert max(sizes) > 0.9 * CLIP
+    assert all(each.dtype == torch.float32 for each in sums(engine, model, alone(6, 0)).values())
+
+
+def test_sums_of_a_narrow_model_are_near_those_of_float32():
+    narrow, wide = Narrow(network()), network()
+    everyone = torch.ones(6, dtype=torch.bool)
+    found = sums(make_engine(narrow, loss, Flat(CLIP)), narrow, everyone)
+    wanted = sums(make_engine(wide, loss, Flat(CLIP)), wide, everyone)
+    apart = {name: found[f"model.{name}"] - each for name, each in wanted.items()}
+    assert length(apart) < 0.05 * length(wanted)
+
+
+@pytest.mark.parametrize("way", ["bookkeeping", "vmapped", "microbatch"])
+def test_autocast_around_a_step_is_refused(way):
+    """There the Gram matrices and the weighted sum would be rounded to 8 bits as well."""
+    model = network()
+    engine = make_engine(model, loss, Flat(CLIP), engine=way)
+    with (
+        pytest.raises(InvalidParameter, match="inside the model's forward"),
+        torch.autocast("cpu", dtype=torch.bfloat16),
+    ):
+        sums(engine, model, alone(6, 0))
+
+
+def test_without_the_refusal_a_record_would_be_longer_than_the_clip(monkeypatch):
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda *device: False)
+    torch.manual_seed(2)
+    model = nn.Linear(30, 4, bias=False)
+    rows, targets = torch.randn(12, 8, 30) * 3.0, torch.zeros(12, 8, dtype=torch.long)
+
+    def mean(outputs, targets):
+        return nn.functional.cross_entropy(outputs.float().transpose(1, 2), targets, reduction="none").mean(1)
+
+    engine, point = make_engine(model, mean, Flat(CLIP)), {"weight": model.weight.detach()}
+    sound = [length(engine(point, rows, targets, alone(12, row))) for row in range(12)]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        broken = [engine(point, rows, targets, alone(12, row)) for row in range(12)]
+    assert max(sound) <= CLIP < max(map(length, broken))
+    assert {each["weight"].dtype for each in broken} == {torch.bfloat16}
+
+
+def test_a_training_in_autocast_is_refused_before_it_is_paid():
+    model = linear()
+    trainer = deep.Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), squared, plan_of(steps=1))
+    with pytest.raises(InvalidParameter, match="autocast"), torch.autocast("cpu", dtype=torch.bfloat16):
+        trainer.fit(data())
