@@ -84,8 +84,9 @@ plant(
 plant(
     "values are merged by exact counts",
     "synth:MSTPlan._run",
-    "small = self._compressed(wide)",
-    "small = self._compressed([measured(c, tables[c], noise) for c in columns])",
+    "total, small = self._total(wide), self._compressed(wide)",
+    "exact = [measured(c, tables[c], self._first_noise()) for c in columns]\n"
+    "        total, small = self._total(wide), self._compressed(exact)",
     _TRAPS,
     _LAWS,
 )
@@ -175,5 +176,21 @@ plant(
     "if self.task.rows is None: total = least_variance_total(found).value",
     "if self.task.rows is None: total = float(tables[()])",
     _TRAPS,
+    _LAWS,
+)
+plant(
+    "a tree is given up by the exact number of rows",
+    "synth:MSTPlan._run",
+    "if not self._hidden(total):",
+    "if not self._hidden(float(tables[columns[0]].sum())):",
+    "tests/laws/test_mechanisms.py -m '' -k 'test_law and synth_mst'",
+    _LAWS,
+)
+plant(
+    "the rest of the budget twice, where there is no tree",
+    "synth:MSTPlan._run",
+    "wide += self._measured(columns, tables, purse, purse.left / len(columns), source)",
+    "wide += self._measured(columns, tables, Purse(self.money), 1.0 / len(columns), source)",
+    _MST,
     _LAWS,
 )

@@ -65,7 +65,7 @@ def cell_bar(
         variance = onto.sum(1.0 / weights)
         asked = [each for each in measurements if each.clique == measured]
         if any(each.cell_variance is not None for each in asked):
-            wide = _merged_radius(asked[0], beta)
+            wide = _merged_radius(asked, beta)
         elif all(each.normal for each in asked):
             wide = -ndtri(beta / variance.size / 2.0) * np.sqrt(variance)
         else:
@@ -133,10 +133,16 @@ def _laplace_quantile(sigma: float, tail: float) -> float:
     return math.log(2.0 / tail) / -math.log(q)
 
 
-def _merged_radius(seen: Measurement, beta: float) -> Array:
+def _merged_radius(asked: Sequence[Measurement], beta: float) -> Array:
     """The radius of groups of codes that were formed by the noise of their own counts: those that stay by themselves were
-    picked for much noise, the others for little. So all codes are bounded at once, and a sum by all of its members.
+    picked for much noise, the others for little. So all codes are bounded at once, in each look, and a sum by all of its
+    members; a mean of several looks by the mean of their radii.
     """
+    whole = sum(each.sigma**-2.0 for each in asked)
+    return sum((each.sigma**-2.0 / whole * _look_radius(each, beta / len(asked)) for each in asked), np.zeros(1))
+
+
+def _look_radius(seen: Measurement, beta: float) -> Array:
     assert seen.cell_variance is not None
     members: Array = seen.cell_variance / seen.sigma**2  # a group has the variance of its members
     tail = beta / float(members.sum())
