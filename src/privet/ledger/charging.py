@@ -46,7 +46,7 @@ def charge(
     >>> charge(policy, lambda scope: None, privacy.PureLoss(1.0), analyst="", part=None).amounts[DATASET][0][0] == 10**40
     True
     """
-    if part is None and loss.unit != policy.unit:
+    if part is None and isinstance(loss, PrivacyLoss) and loss.unit != policy.unit:
         raise _other_unit(policy.unit, loss.unit)
     if len(ats) == 1:
         if not analyst and part is None and not policy.named:

@@ -19,7 +19,7 @@ _MOST_COLUMNS = 50  # their products are over a thousand sums in one query of an
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CovarianceQuestion(TableQuestion):
     """The covariances, or correlations, of columns, as a question for a ledger.
 

@@ -60,7 +60,7 @@ _NORMS: tuple[NoiseNorm, NoiseNorm] = ("l1", "l2")
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HistogramQuestion(TableQuestion):
     """A workload over the cells of a table, as a question for a ledger."""
 
@@ -88,7 +88,7 @@ class HistogramQuestion(TableQuestion):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MarginalQuestion(TableQuestion):
     """Tables of counts over sets of columns, as a question for a ledger."""
 
@@ -118,7 +118,7 @@ class MarginalQuestion(TableQuestion):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TopQuestion(TableQuestion):
     """The most frequent values of a column, as a question for a ledger."""
 
@@ -148,7 +148,7 @@ class TopQuestion(TableQuestion):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GroupQuantileQuestion(TableQuestion):
     """Several quantiles of a column in every group, as a question for a ledger."""
 
@@ -185,7 +185,7 @@ class GroupQuantileQuestion(TableQuestion):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BoundsQuestion(TableQuestion):
     """The bounds of a column, as a question for a ledger."""
 

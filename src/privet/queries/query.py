@@ -33,8 +33,8 @@ _KEYS_SHARE = 0.5  # of delta, where noise needs some too
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Query(TableQuestion, Shown):
+@dataclass(frozen=True, eq=False, repr=False)
+class Query(TableQuestion):
     """Aggregates of groups of rows. A ledger makes it a mechanism and pays: `ledger.release(query, epsilon=0.5)`.
 
     >>> import privet as pv
@@ -217,11 +217,6 @@ class Query(TableQuestion, Shown):
         asked = ", ".join(f"{name}: {asked_in_words(request)}" for name, request in self.outputs)
         grouped = f" by {', '.join(self.names)}" if self.names else ""
         return f"{asked}{grouped}{rows_in_words(self.rows)}"
-
-    def __str__(self) -> str:
-        asked = ", ".join(name for name, _ in self.outputs)
-        grouped = f" by {', '.join(self.names)}" if self.names else ""
-        return f"{asked}{grouped}; ask it with ledger.release(query, epsilon=...)"
 
 
 @final

@@ -4,10 +4,12 @@ A new kind of question is a `TableQuestion` (public: a plan and what is asked of
 `TableAlgorithm`, which looks at the data through `_exact_sums` alone and hands these sums to its parts.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from privet._markup import Shown
 from privet._numerics import Array
 from privet.errors import InvalidData
 from privet.mechanisms import Source
@@ -18,13 +20,15 @@ from privet.tables import Aggregates, Bounded, Coded, Data
 from privet.tables.data import drawn_salts
 
 
-class TableQuestion(ABC):
+class TableQuestion(Shown, ABC):
     """A question that knows its data and becomes a mechanism: `ledger.release(question, epsilon=0.5)`.
 
     >>> import privet as pv
     >>> visits = pv.Table({"ward": ["A", "B"]}, columns={"ward": pv.Category(["A", "B"])})
     >>> isinstance(visits.agg(n=pv.count()), TableQuestion), isinstance(visits.top_k("ward", 1), TableQuestion)
     (True, True)
+    >>> visits.agg(n=pv.count())
+    n: count, of table; ask it with ledger.release(query, epsilon=...)
     """
 
     data: Data
@@ -55,9 +59,13 @@ class TableQuestion(ABC):
         """The plan, whom it protects, and the SQL; no data are looked at."""
         return explained_plan(self.bounded())
 
+    def __repr__(self) -> str:
+        """What is asked, in words: a public line, and the call that asks it."""
+        return f"{self.in_words()}; ask it with ledger.release(query, epsilon=...)"
+
     def in_words(self) -> str:
         """The question in one public line, for the log of a ledger: what is asked, of which rows."""
-        what = type(self).__name__.removesuffix("Question").lower()
+        what = " ".join(re.findall("[A-Z][a-z]+", type(self).__name__.removesuffix("Question"))).lower()
         plan = self.bounded()
         names = vars(self).get("names") or plan.names
         return f"{what} of {columns_in_words(names, plan.rows)}{rows_in_words(plan.rows)}"

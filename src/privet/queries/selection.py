@@ -229,6 +229,15 @@ class ColumnOf:
         return f"<column computed from {', '.join(sorted(self.expression.names()))}>"
 
 
+def plain_names(names: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The names of columns, which may come in one list, as pandas takes them.
+
+    >>> plain_names((["ward", "sex"],)), plain_names(("ward", "sex"))
+    (('ward', 'sex'), ('ward', 'sex'))
+    """
+    return tuple(names[0]) if len(names) == 1 and isinstance(names[0], list | tuple) else names
+
+
 def check_groups(columns: Mapping[str, Column], names: Sequence[object]) -> None:
     """Refuse what cannot be grouped by.
 

@@ -34,7 +34,7 @@ from privet.queries.histograms import (
 from privet.queries.other_names import no_such_name
 from privet.queries.person_features import with_features
 from privet.queries.query import Query
-from privet.queries.selection import ColumnOf, Selection, check_groups, condition_of
+from privet.queries.selection import ColumnOf, Selection, check_groups, condition_of, plain_names
 from privet.queries.sql import query_of
 from privet.tables import (
     Category,
@@ -269,9 +269,7 @@ class Table(Described):
     @door
     def group_by(self, *names: str, keys: object = None, discover: bool = False) -> "Groups":
         """Groups by one or several columns: all their public values, the ones in `keys`, or those that are discovered."""
-        alone: object = names[0] if len(names) == 1 else None
-        if isinstance(alone, list | tuple):  # as pandas takes them
-            names = tuple(alone)
+        names = plain_names(names)
         if keys is not None and len(names) == 1 and not isinstance(keys, Mapping | KeySet | str):
             keys = {names[0]: keys}
         if keys is not None and not isinstance(keys, Mapping | KeySet):
@@ -312,7 +310,7 @@ class Table(Described):
         >>> import privet as pv
         >>> visits = pv.Table({"ward": ["A", "B"]}, columns={"ward": pv.Category(["A", "B"])}, name="visits")
         >>> print(visits.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"))
-        n by ward; ask it with ledger.release(query, epsilon=...)
+        n: count by ward, of visits; ask it with ledger.release(query, epsilon=...)
         """
         return query_of(text, self, public=public, keys=keys, discover=discover)
 
@@ -400,15 +398,16 @@ class Table(Described):
 
     def marginals(self, *names: str, way: int | None = None) -> MarginalQuestion:
         """The tables of counts of all combinations of `way` columns (2 unless you say so), from one release."""
+        names = plain_names(names)
         return marginal_question(self.rows, self.data, names, min(2, len(names)) if way is None else way)
 
     def covariance(self, *names: str) -> CovarianceQuestion:
         """The covariances of columns of numbers, all of them from one release; rows with a missing value are left out."""
-        return CovarianceQuestion(self.rows, names, self.data)
+        return CovarianceQuestion(self.rows, plain_names(names), self.data)
 
     def correlation(self, *names: str) -> CovarianceQuestion:
         """The correlations of columns of numbers, as `covariance`."""
-        return CovarianceQuestion(self.rows, names, self.data, True)
+        return CovarianceQuestion(self.rows, plain_names(names), self.data, True)
 
     def top_k(self, column: str, k: int) -> TopQuestion:
         """The k most frequent values of a column, in order; counts are not shown."""
