@@ -60,7 +60,7 @@ class TableQuestion(Shown, ABC):
         return explained_plan(self.bounded())
 
     def __repr__(self) -> str:
-        """What is asked, in words: a public line, and the call that asks it."""
+        """The question in words, which are public, and the call that asks it."""
         return f"{self.in_words()}; ask it with ledger.release(query, epsilon=...)"
 
     def in_words(self) -> str:
