@@ -3,8 +3,9 @@
     python benchmarks/attacks.py [--quick] [--only PART ...] [--peers PYTHON]
 
 Data under PRIVET_DATA; figures as JSON in results/. Parts: membership (location30, a softmax model, with and without
-privacy), network (digits of MNIST, a torch network), reconstruction, tables (adult, taxi, national2019), synthetic. PYTHON
-is an interpreter with privacy-meter or anonymeter, which are never needed.
+privacy), network (digits of MNIST, a torch network, with and without), reconstruction, tables (adult, taxi, national2019),
+synthetic. PYTHON is an interpreter with privacy-meter or anonymeter, which are never needed: they attack the same models
+and tables through `rivals/attacks.py`. Audits over rooms are in `audits.py`.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from sklearn.neural_network import MLPClassifier
 import privet as pv
 from privet import audit, noise, synth
 
+Many = dict[str, Any]
 ROOT = Path(os.environ.get("PRIVET_DATA", "../shared/data"))
 RESULTS = Path(__file__).parent / "results"
 
@@ -44,18 +46,25 @@ def plain(x: np.ndarray, y: np.ndarray) -> Any:
         return MLPClassifier((64,), max_iter=60, random_state=0).fit(x, y)
 
 
+class Price:
+    """What the attacks read off a model: its price."""
+
+    def __init__(self, loss: pv.privacy.PrivacyLoss) -> None:
+        self.loss = loss
+
+
 class Noisy:
-    """A linear softmax model by noisy sums of the rows of each class, and its price: a replaced row moves two sums."""
+    """A softmax model by noisy sums of the rows of each class: a row that comes or goes moves one sum by 1 at most."""
 
     def __init__(self, x: np.ndarray, y: np.ndarray, epsilon: float, classes: np.ndarray) -> None:
         self.classes_ = classes
-        unit = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-9)
+        unit = np.trunc(2**20 * x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-9)) / 2**20
         loss = pv.privacy.GaussianLoss(noise_multiplier=pv.accounting.calibrate(
             lambda s: pv.privacy.GaussianLoss(noise_multiplier=s), epsilon=epsilon, delta=1e-5))  # fmt: skip
-        self.privacy_ = type("Privacy", (), {"loss": loss})
-        sigma = float(loss.noise_multiplier)
-        self.sums = np.stack([unit[y == each].sum(axis=0) for each in classes])
-        self.sums = self.sums + np.asarray(noise.rounded_gaussian(sigma=sigma * 2**20, size=self.sums.shape)) / 2**20
+        self.privacy_ = Price(loss)
+        sums = np.stack([unit[y == each].sum(axis=0) for each in classes])
+        wide = float(loss.noise_multiplier) * 2**20
+        self.sums = sums + np.asarray(noise.rounded_gaussian(sigma=wide, size=sums.shape)) / 2**20
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         scores = 4.0 * (x @ self.sums.T) / np.maximum(np.linalg.norm(self.sums, axis=1), 1e-9)
@@ -63,7 +72,36 @@ class Noisy:
         return np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
 
 
-def membership(quick: bool) -> dict[str, Any]:
+def told_to_peers(python: str, model: Any, shadows: audit.Shadows, who: audit.Suspects, crowd: Any) -> Many:
+    """The attacks of privacy-meter on the same model, shadow models and records, from their losses and log-odds."""
+
+    def signals(each: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        own = each.predict_proba(x)[np.arange(len(y)), np.searchsorted(each.classes_, y)]
+        own = np.clip(own, 1e-15, 1.0 - 1e-15)
+        return -np.log(own), np.log1p(-own) - np.log(own)
+
+    found = [signals(each, who.x, who.y) for each in shadows.models()]
+    loss, odds = signals(model, who.x, who.y)
+    crowd_loss, crowd_odds = signals(model, *crowd)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "signals.npz"
+        np.savez(
+            path, included=who.included, model_loss=loss, model_odds=odds, model_population=crowd_loss,
+            model_population_odds=crowd_odds, shadows_loss=np.stack([each[0] for each in found]),
+            shadows_odds=np.stack([each[1] for each in found]),
+        )  # fmt: skip
+        return from_peer(python, "privacy_meter", str(path))
+
+
+def from_peer(python: str, which: str, where: str) -> Many:
+    """What a peer said, or why it said nothing."""
+    script = str(Path(__file__).parent / "rivals" / "attacks.py")
+    done = subprocess.run([python, script, which, where], capture_output=True, text=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    return json.loads(lines[-1]) if lines else {"failed": done.stderr.strip().splitlines()[-1:]}
+
+
+def membership(quick: bool, peers: str | None) -> Many:
     """LiRA, RMIA and the loss on location30."""
     held = np.load(ROOT / "location30" / "location30.npz")
     x, y = held["X"].astype(float), held["y"]
@@ -71,11 +109,13 @@ def membership(quick: bool) -> dict[str, Any]:
     size, many = (600, 8) if quick else (2_000, 64)
     pool, rest = order[: 2 * size], order[2 * size : 3 * size]
     who = audit.Suspects.of(
-        members=(x[pool[:size]], y[pool[:size]]), others=(x[pool[size:]], y[pool[size:]]), real=False
-    )
-    classes = np.unique(y)
+        members=(x[pool[:size]], y[pool[:size]]), others=(x[pool[size:]], y[pool[size:]]), real=False,
+        leave_out_shared=True,
+    )  # fmt: skip
+    apart = [place for place in rest if not (x[pool] == x[place]).all(axis=1).any()]
+    crowd, classes = (x[apart], y[apart]), np.unique(y)
     trainers = {"none": plain, "1": lambda a, b: Noisy(a, b, 1.0, classes), "8": lambda a, b: Noisy(a, b, 8.0, classes)}
-    found: dict[str, Any] = {}
+    found: Many = {"suspects": repr(who)}
     for epsilon, train in trainers.items():
         with tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
@@ -86,70 +126,91 @@ def membership(quick: bool) -> dict[str, Any]:
                 "loss": audit.loss_attack(model, who),
                 "lira": audit.lira(model, who, shadows),
                 "lira offline": audit.lira(model, who, shadows, online=False),
-                "rmia": audit.rmia(model, who, shadows, population=(x[rest], y[rest])),
+                "rmia": audit.rmia(model, who, shadows, population=crowd),
             }
-        found[f"epsilon {epsilon}"] = {
-            "shadow seconds": seconds,
-            **{name: told(each) for name, each in attacks.items()},
-        }
-        for name, each in attacks.items():
-            few = ", ".join(f"{rate.fpr:g}: {rate.tpr}" for rate in each.exact_rates)
-            print(f"location30, epsilon {epsilon}, {name}: area {each.exact_area.auc}; {few}", flush=True)
-        print(f"  {many} shadow models in {seconds:.0f} s", flush=True)
+            name = f"location30, epsilon {epsilon}"
+            found[name] = {"shadow seconds": seconds, **shown(name, attacks)}
+            print(f"  {many} shadow models in {seconds:.0f} s; {who}", flush=True)
+            if peers is not None:
+                found[name]["privacy-meter"] = told_to_peers(peers, model, shadows, who, crowd)
+                print(f"  privacy-meter: {found[name]['privacy-meter']}", flush=True)
     return found
 
 
-def network(quick: bool) -> dict[str, Any]:
-    """RMIA and LiRA on a torch network of few digits."""
+def shown(name: str, attacks: dict[str, audit.MembershipAttack]) -> Many:
+    """Every attack in a line, with what the price allows where there is one."""
+    for which, each in attacks.items():
+        tops = [each.ceiling(rate.fpr) for rate in each.exact_rates]
+        few = ", ".join(
+            f"{rate.fpr:g}: {rate.tpr}{'' if top is None else f' (allowed {top:.3g})'}"
+            for rate, top in zip(each.exact_rates, tops, strict=True)
+        )
+        over = f"; ABOVE {[rate.fpr for rate in each.above_ceiling]}" if each.above_ceiling else ""
+        print(f"{name}, {which}: area {each.exact_area.auc}; {few}{over}", flush=True)
+    return {which: told(each) for which, each in attacks.items()}
+
+
+def network(quick: bool, peers: str | None) -> Many:
+    """LiRA and RMIA on a torch network of few digits, without privacy and at epsilon 8."""
     import torch
 
     from privet import deep
 
-    held = _digits()
-    x, y = held
-    size, many, epochs = (150, 4, 20) if quick else (1_000, 16, 40)
+    del peers  # told about location30
+    x, y = _digits()
+    size, many, epochs = (150, 4, 10) if quick else (1_000, 16, 30)
     order = np.random.default_rng(1).permutation(len(y))
     pool, rest = order[: 2 * size], order[2 * size : 3 * size]
+    batch = 50
+    plan = deep.Plan(
+        epsilon=8.0, delta=1e-5, steps=epochs * size // batch, sampling=deep.Poisson(q=batch / size), clip_norm=1.0
+    )
+    cross = torch.nn.functional.cross_entropy
 
     def net() -> Any:
-        torch.manual_seed(int(noise.uniform_int(bound=2**31)))
-        return torch.nn.Sequential(torch.nn.Linear(x.shape[1], 64), torch.nn.ReLU(), torch.nn.Linear(64, 10))
+        with noise.own_stream(int(noise.uniform_int(bound=2**31))):
+            return torch.nn.Sequential(torch.nn.Linear(x.shape[1], 64), torch.nn.ReLU(), torch.nn.Linear(64, 10))
 
-    def train(a: np.ndarray, b: np.ndarray, epsilon: float | None = None) -> Any:
+    def plainly(a: np.ndarray, b: np.ndarray) -> Any:
         made = net()
         rows, labels = torch.as_tensor(a, dtype=torch.float32), torch.as_tensor(b, dtype=torch.long)
-        loss = torch.nn.functional.cross_entropy
-        if epsilon is None:
-            optimizer = torch.optim.Adam(made.parameters(), lr=1e-3)
-            for _ in range(epochs):
-                for part in torch.randperm(len(rows)).split(50):
-                    optimizer.zero_grad()
-                    loss(made(rows[part]), labels[part]).backward()
-                    optimizer.step()
-            return made
-        steps = epochs * len(rows) // 50
-        plan = deep.Plan(
-            epsilon=epsilon, delta=1e-5, steps=steps, sampling=deep.Poisson(q=50 / len(rows)), clip_norm=1.0
-        )
-        each = lambda out, target: loss(out, target, reduction="none")  # noqa: E731
-        deep.Trainer(made, torch.optim.SGD(made.parameters(), lr=0.5), each, plan).fit(
-            list(zip(rows, labels, strict=True))
-        )
+        optimizer = torch.optim.Adam(made.parameters(), lr=1e-3)
+        for epoch in range(epochs):
+            for part in torch.as_tensor(np.random.default_rng(epoch).permutation(len(rows))).split(batch):
+                optimizer.zero_grad()
+                cross(made(rows[part]), labels[part]).backward()
+                optimizer.step()
+        return made
+
+    def privately(a: np.ndarray, b: np.ndarray) -> Any:
+        made = net()
+        rows, labels = torch.as_tensor(a, dtype=torch.float32), torch.as_tensor(b, dtype=torch.long)
+        each = lambda out, target: cross(out, target, reduction="none")  # noqa: E731
+        trainer = deep.Trainer(made, torch.optim.SGD(made.parameters(), lr=0.5), each, plan)
+        trainer.fit(list(zip(rows, labels, strict=True)))
         return made
 
     who = audit.Suspects.of(
         members=(x[pool[:size]], y[pool[:size]]), others=(x[pool[size:]], y[pool[size:]]), real=False
     )
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        shadows = audit.shadow_models(train, (x[pool], y[pool]), many=many, folder=folder)
-        model = train(x[pool[:size]], y[pool[:size]])
-        for name, each in (
-            ("lira", audit.lira(model, who, shadows)),
-            ("rmia", audit.rmia(model, who, shadows, population=(x[rest], y[rest]))),
-        ):
-            found[name] = told(each)
-            print(f"network, {name}: {each}", flush=True)
+    found: Many = {}
+    for name, train, claim in (("none", plainly, None), ("8", privately, plan.loss)):
+        with tempfile.TemporaryDirectory() as folder:
+            start = time.perf_counter()
+            shadows = audit.shadow_models(train, (x[pool], y[pool]), many=many, folder=folder)
+            seconds, model = time.perf_counter() - start, train(x[pool[:size]], y[pool[:size]])
+            attacks = {
+                "loss": audit.loss_attack(model, who, claim=claim),
+                "lira": audit.lira(model, who, shadows, claim=claim),
+                "rmia": audit.rmia(model, who, shadows, population=(x[rest], y[rest]), claim=claim),
+            }
+        right = float((model(torch.as_tensor(x[rest], dtype=torch.float32)).argmax(1).numpy() == y[rest]).mean())
+        found[f"epsilon {name}"] = {
+            "right": right,
+            "shadow seconds": seconds,
+            **shown(f"digits, epsilon {name}", attacks),
+        }
+        print(f"  {many} shadow networks in {seconds:.0f} s, right on others {right:.3f}", flush=True)
     return found
 
 
@@ -163,8 +224,9 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
     raise SystemExit("no digits under PRIVET_DATA/mnist")
 
 
-def reconstruction(quick: bool) -> dict[str, Any]:
+def reconstruction(quick: bool, peers: str | None) -> Many:
     """Shares of right bits of 128 from 512 counts, by least squares and by a linear programme."""
+    del peers
     seeds = 2 if quick else 10
     rows: dict[str, list[list[float]]] = {}
     for seed in range(seeds):
@@ -216,9 +278,10 @@ QUASI = {
 }
 
 
-def tables(quick: bool) -> dict[str, Any]:
+def tables(quick: bool, peers: str | None) -> Many:
     """Shares of rows that are alone, and in cells below 5."""
-    found: dict[str, Any] = {}
+    del peers
+    found: Many = {}
     for path, sets in QUASI.items():
         if quick and "taxi" in path:
             continue
@@ -231,70 +294,93 @@ def tables(quick: bool) -> dict[str, Any]:
     return found
 
 
-def synthetic(quick: bool) -> dict[str, Any]:
-    """Copies and columns by themselves, without noise, beside private synthesizers: who is accused."""
-    n = 300 if quick else 1_500
-    table = table_of("adult/adult_train.csv.gz", 3 * n)
-    names = ["sex", "race", "education", "marital-status", "income"]
-    with gzip.open(ROOT / "adult/adult_train.csv.gz", "rt") as file:
-        rows = list(csv.DictReader(file))[: 2 * n]
-    held = {name: np.array([row[name] for row in rows]) for name in names}
-    kinds = {name: pv.Category(sorted(set(values.tolist()) | {"?"})) for name, values in held.items()}
-    members, others = ({name: values[part] for name, values in held.items()} for part in (slice(0, n), slice(n, 2 * n)))
-    del table
+NAMES = ["sex", "race", "education", "marital-status", "income"]
+GUESSES = 300
 
-    def private(model: type, epsilon: float) -> Any:
-        def make(part: dict[str, Any]) -> dict[str, Any]:
-            fitted = model().fit(pv.Table(dict(part), columns=kinds), epsilon=epsilon, delta=1e-9)
-            drawn = fitted.sample(len(next(iter(part.values()))))
-            return {name: np.asarray(drawn[name]) for name in names}
+
+def synthesizers(kinds: dict[str, Any], quick: bool) -> dict[str, tuple[Any, float, int]]:
+    """Makers of tables, what they claim, and how many tables judge them; those that keep a row claim 1 all the same.
+
+    The second copies the last hundredth of the rows as they are, and makes the others up column by column.
+    """
+
+    def fitted(model: Any, epsilon: float) -> Any:
+        def make(part: Many) -> Many:
+            held = model.fit(pv.Table(dict(part), columns=kinds), epsilon=epsilon, delta=1e-9)
+            drawn = held.sample(len(next(iter(part.values()))))
+            return {name: np.asarray(drawn[name]) for name in NAMES}
 
         return make
 
-    def columns(part: dict[str, Any]) -> dict[str, Any]:
+    def columns(part: Many) -> Many:
         rng = np.random.default_rng()
         return {name: np.asarray(v)[rng.integers(0, len(v), len(v))] for name, v in part.items()}
 
-    def hundredth(part: dict[str, Any]) -> dict[str, Any]:
+    def hundredth(part: Many) -> Many:
         made, copied = columns(part), max(1, len(part["sex"]) // 100)
         last = {name: np.asarray(values)[-copied:] for name, values in part.items()}
         return {name: np.concatenate((values[:-copied], last[name])) for name, values in made.items()}
 
-    makers = {"copy": dict, "1% copied": hundredth, "columns by themselves, no noise": columns}
-    runs = 40 if quick else 120
-    for kind in (synth.MST,) if quick else (synth.MST, synth.AIM):
+    runs = 40 if quick else 100
+    makers: dict[str, tuple[Any, float, int]] = {
+        "copy": (dict, 1.0, runs),
+        "1% copied": (hundredth, 1.0, runs),
+        "Independent without noise (epsilon 1e6)": (fitted(synth.Independent(), 1e6), 1.0, runs),
+    }
+    for model in (synth.MST,) if quick else (synth.MST, synth.AIM):
         for epsilon in (1.0,) if quick else (1.0, 10.0):
-            makers[f"{kind.__name__}, epsilon {epsilon:g}"] = private(kind, epsilon)
+            makers[f"{model.__name__}, epsilon {epsilon:g}"] = (fitted(model(), epsilon), epsilon, runs)
+    return makers
+
+
+def synthetic(quick: bool, peers: str | None) -> Many:
+    """Copies and columns by themselves, without noise, beside private synthesizers: who is accused."""
+    n = 300 if quick else 1_500
+    with gzip.open(ROOT / "adult/adult_train.csv.gz", "rt") as file:
+        rows = list(csv.DictReader(file))[: 2 * n]
+    held = {name: np.array([row[name] for row in rows]) for name in NAMES}
+    kinds = {name: pv.Category(sorted(set(values.tolist()) | {"?"})) for name, values in held.items()}
+    members, others = ({name: values[part] for name, values in held.items()} for part in (slice(0, n), slice(n, 2 * n)))
     target = {**{name: str(values[0]) for name, values in members.items()}, "race": "?", "education": "?"}
     small = {name: values[:100].tolist() for name, values in members.items()}
-    found: dict[str, Any] = {}
-    for name, make in makers.items():
-        rates = audit.exact_synthetic_rates(members, make(members), others, secret="income", guesses=300)
-        claim = float(name.rsplit(" ", 1)[1]) if "epsilon" in name else 1.0
-        start = time.perf_counter()
+    found: Many = {}
+    for name, (make, claim, runs) in synthesizers(kinds, quick).items():
+        start, made = time.process_time(), make(members)
+        rates = audit.exact_synthetic_rates(members, made, others, secret="income", known=NAMES[:2], guesses=GUESSES)
         seen = audit.synthetic(
             make, small, target, claim=pv.privacy.ApproxLoss(claim, 1e-9), shadows=6, runs=runs, alpha=1e-3
         )
-        found[name] = {"verdict": seen.verdict, "rates accused": rates.accused, "tables": seen.trainings}
-        print(f"{name}: {seen.verdict} (claim {claim:g}, {seen.trainings} tables, {time.perf_counter() - start:.0f} s); "
-              f"rates that accuse: {', '.join(rates.accused) or 'none'}", flush=True)  # fmt: skip
+        ours = {kind: [each.members.rate.value, each.others.rate.value] for kind, each in rates.named.items()}
+        found[name] = {
+            "verdict": seen.verdict, "rates accused": rates.accused, "tables": seen.trainings, "rates": ours,
+            "bound": seen.lower.lower, "ceiling": seen.lower.ceiling, "seconds": time.process_time() - start,
+        }  # fmt: skip
+        effort = f"{seen.trainings} tables, {found[name]['seconds']:.0f} CPU s"
+        print(f"{name}: {seen.verdict} (claim {claim:g}, {effort}, nothing above {seen.lower.ceiling:.2g} is refuted); "
+              f"rates that accuse: {', '.join(rates.accused) or 'none'}; {ours}", flush=True)  # fmt: skip
+        if peers is not None:
+            found[name]["anonymeter"] = anonymeter(peers, members, made, others)
+            print(f"  anonymeter: {found[name]['anonymeter']}", flush=True)
     return found
+
+
+def anonymeter(python: str, members: Many, made: Many, others: Many) -> Many:
+    """Anonymeter's rates on the same rows: in the data, not in it, and its risk with its interval."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, table in (("members", members), ("made", made), ("others", others)):
+            with (Path(folder) / f"{name}.csv").open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(NAMES)
+                writer.writerows(zip(*(table[column] for column in NAMES), strict=True))
+        facts = {"secret": "income", "known": NAMES[:2], "guesses": GUESSES}
+        (Path(folder) / "facts.json").write_text(json.dumps(facts))
+        return from_peer(python, "anonymeter", folder)
 
 
 PARTS = {
     "reconstruction": reconstruction, "tables": tables, "membership": membership, "network": network,
     "synthetic": synthetic,
 }  # fmt: skip
-
-
-def peers(python: str) -> dict[str, Any]:
-    """The versions of peers that an interpreter has; figures beside them need their own scripts."""
-    found = {}
-    for name in ("privacy_meter", "anonymeter", "jax_privacy"):
-        asked = subprocess.run([python, "-c", f"import {name}"], capture_output=True, check=False)
-        found[name] = "installed" if asked.returncode == 0 else "not installed"
-        print(f"{name}: {found[name]}", flush=True)
-    return found
 
 
 def main() -> None:
@@ -307,10 +393,7 @@ def main() -> None:
     path = RESULTS / "attacks.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     for part in asked.only:
-        known[part] = PARTS[part](asked.quick)
-        path.write_text(json.dumps(known, indent=1, default=str))
-    if asked.peers:
-        known["peers"] = peers(asked.peers)
+        known[part] = PARTS[part](asked.quick, asked.peers)
         path.write_text(json.dumps(known, indent=1, default=str))
 
 

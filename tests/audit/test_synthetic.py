@@ -47,14 +47,42 @@ def test_the_control_group_is_what_decides():
     assert not found.inference.accused
 
 
-def test_null_calibration_of_the_rates():
-    covered = np.zeros(3)
-    for seed in range(30):
+def rates_covered(runs):
+    """How often each interval of members minus others holds 0, of a table that was made from neither."""
+    covered = np.zeros(4)
+    for seed in range(runs):
         found = audit.exact_synthetic_rates(
             people(120, 3 * seed), people(120, 3 * seed + 1), people(120, 3 * seed + 2), secret="ill", guesses=60
         )
-        covered += [0.0 in each.excess for each in (found.singling_out, found.linkability, found.inference)]
-    assert (covered >= 28).all()
+        covered += [0.0 in each.excess for each in found.named.values()]
+    return covered
+
+
+def test_null_calibration_of_the_rates():
+    assert (rates_covered(30) >= 28).all()
+
+
+@pytest.mark.slow
+def test_null_calibration_of_the_rates_in_a_thousand_runs():
+    assert (rates_covered(1_000) >= 940).all()
+
+
+def alarms_about_nobody(runs):
+    """How often a synthesizer that never looks at the target is said to break a claim of next to nothing."""
+
+    def blind(table):
+        return people(20, int(noise.uniform_int(bound=2**31)))
+
+    few = {name: values[:10].tolist() for name, values in MEMBERS.items()}
+    return sum(
+        audit.synthetic(blind, few, ODD, claim=1e-9, shadows=2, runs=24, alpha=0.05).verdict == "violated"
+        for _ in range(runs)
+    )
+
+
+@pytest.mark.slow
+def test_synthesizers_that_never_saw_the_target_are_accused_within_the_level():
+    assert alarms_about_nobody(1_000) <= 60
 
 
 def test_a_secret_of_many_values_is_not_rebuilt_from_counts():
@@ -135,3 +163,14 @@ def test_a_target_needs_all_columns():
         audit.synthetic(dict, ROWS, {"age": 3}, claim=1.0)
     with pytest.raises(InvalidData, match="columns of the records"):
         audit.synthetic(lambda table: {"age": [1]}, ROWS, ODD, claim=1.0)
+
+
+def test_missing_values_are_a_value_and_a_table_of_one_row_is_a_table():
+    known = {"age": np.array([30.0, np.nan] * 20), "ward": np.array(["a", None] * 20, dtype=object), "ill": [0, 1] * 20}
+    found = audit.exact_synthetic_rates(known, known, known, secret="ill", guesses=20)
+    assert found.inference.members.rate.value == 1.0  # by what is missing
+    assert found.accused == ()
+    one = {name: [values[0]] for name, values in MEMBERS.items()}
+    alone = audit.exact_synthetic_rates(one, one, {name: [v[1]] for name, v in OTHERS.items()}, secret="ill")
+    assert alone.accused == ()  # one person on each side shows nothing
+    assert alone.inference.members.many == 1

@@ -103,6 +103,65 @@ def test_an_attack_on_a_model(privet, tmp_path):
     assert privet("audit", "model", tmp_path / "model.json", *files[:4]).code == 2
 
 
+@pytest.fixture
+def attacked(tmp_path):
+    """A model of 150 records, and files of those, of as many others, and of 300 strangers."""
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-1, 1, (600, 2)) / 2
+    y = (x[:, 0] + rng.normal(0, 0.2, 600) > 0).astype(int)
+    model = learn.LogisticRegression(epsilon=1.0, row_norm=1.0, classes=[0, 1]).fit(x[:150], y[:150])
+    learn.save(model, tmp_path / "model.json")
+    for name, rows in (("in", slice(0, 150)), ("out", slice(150, 300)), ("more", slice(300, 600))):
+        lines = ["a,b,y", *(f"{a},{b},{c}" for (a, b), c in zip(x[rows], y[rows], strict=True))]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_thresholds_that_are_learned_on_strangers(privet, attacked):
+    files = ("--members", attacked / "in.csv", "--others", attacked / "out.csv", "--label", "y", "--made-up")
+    learned = ("--attack", "quantile", "--strangers", attacked / "more.csv", "--fpr", 0.05)
+    out = ("--certificate", attacked / "c.json", "--html", attacked / "p.html", "--plot", attacked / "roc.png")
+    done = privet("audit", "model", attacked / "model.json", *files, *learned, *out)
+    assert done.code == 0, done.err
+    assert "conformal quantile" in done.out
+    assert "for 5% of false positives" in " ".join(done.out.split())
+    assert "the price allows" in done.out
+    assert "Attack: conformal quantile" in (attacked / "p.html").read_text()
+    held = audit.Certificate.from_json((attacked / "c.json").read_text())
+    assert held.kind == "membership"
+    assert held.follows()
+    plain = privet("audit", "model", attacked / "model.json", *files, "--json")
+    assert "Attack: loss threshold" in json.loads(plain.out)["notes"][0]
+
+
+@pytest.mark.parametrize(
+    "more", [("--attack", "quantile"), ("--strangers", "more.csv"), ("--fpr", "0.1"), ("--attack", "lira")]
+)
+def test_an_attack_that_lacks_or_has_what_it_does_not_use(privet, attacked, more):
+    given = [attacked / each if each.endswith(".csv") else each for each in more]
+    files = ("--members", attacked / "in.csv", "--others", attacked / "out.csv", "--label", "y")
+    done = privet("audit", "model", attacked / "model.json", *files, *given)
+    assert (done.code, done.out) == (2, "")
+
+
+def test_the_help_says_where_the_stronger_attacks_are(privet):
+    told = " ".join(privet("audit", "model", "--help").out.split())
+    assert "audit.lira" in told
+    assert "from Python" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("a,b,y\nsecret,1,0\n", "words in the column 'a'"), ("y\n1\n", "label alone")]
+)
+def test_columns_that_no_model_reads_are_refused_without_their_words(privet, attacked, text, wanted):
+    (attacked / "odd.csv").write_text(text)
+    files = ("--members", attacked / "odd.csv", "--others", attacked / "out.csv", "--label", "y")
+    done = privet("audit", "model", attacked / "model.json", *files)
+    assert (done.code, done.out) == (2, "")
+    assert wanted in done.err
+    assert "secret" not in done.err
+
+
 def test_a_synthetic_table(privet, people, tmp_path):
     rng = np.random.default_rng(3)
 

@@ -159,9 +159,9 @@ def exact_synthetic_rates(
     linked, inferred, near = zip(
         *(_outcomes(who, found, table, secret) for who, found in zip(people, nearest, strict=True)), strict=True
     )
-    alone = _singled(sides, table, names, most, rng)
+    alone, asked = _singled(sides, table, names, most, rng)
     return SyntheticRates(
-        singling_out=Beside(*(Share(each, most, level) for each in alone)),
+        singling_out=Beside(*(Share(each, asked, level) for each in alone)),
         linkability=Beside(*(Share(each, len(people[0]), level) for each in linked)),
         inference=Beside(*(Share(each, len(people[0]), level) for each in inferred)),
         reconstruction=_rebuilt(people, table, rest, secret, level),
@@ -195,18 +195,24 @@ def _outcomes(people: Columns, nearest: list[tuple[Any, ...]], table: Columns, s
     return linked, right, float(np.median([each[-1] for each in nearest]))
 
 
-def _singled(sides: list[Columns], table: Columns, names: list[str], guesses: int, rng: Any) -> list[int]:
-    """The numbers of predicates, each true of one synthetic row alone, that are true of exactly one row on each side."""
-    hits = [0, 0]
-    for _ in range(guesses):
+def _singled(
+    sides: list[Columns], table: Columns, names: list[str], guesses: int, rng: Any
+) -> tuple[tuple[int, int], int]:
+    """How many people on each side are the only one of whom a predicate is true that one synthetic row alone has, and the
+    number of predicates. A synthetic row has one, and a person counts once: the same luck again is no further trial."""
+    hits: tuple[set[int], set[int]] = (set(), set())
+    rows = rng.permutation(len(table))[:guesses].tolist()
+    for place in rows:
         size = int(rng.integers(1, min(_COLUMNS, len(names)) + 1))
-        chosen, place = rng.permutation(len(names))[:size], int(rng.integers(len(table)))
+        chosen = rng.permutation(len(names))[:size]
         wanted = {names[i]: table.values[names[i]][place] for i in chosen}
         if int(_fits(table, wanted).sum()) != 1:
             continue
-        for side, each in enumerate(sides):
-            hits[side] += int(_fits(each, wanted).sum()) == 1
-    return hits
+        for found, each in zip(hits, sides, strict=True):
+            fits = np.flatnonzero(_fits(each, wanted)).tolist()
+            if len(fits) == 1:
+                found.add(fits[0])
+    return (len(hits[0]), len(hits[1])), len(rows)
 
 
 def _fits(columns: Columns, wanted: dict[str, Any]) -> Array:

@@ -105,6 +105,13 @@ def test_one_run_accuses_within_the_level():
     assert np.median(found) > 1.2
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [own_runs, shared_run])
+def test_secrets_that_were_never_in_are_accused_within_the_level(law):
+    """A thousand trainings without the secrets: a bound above 0 in at most 6% of them."""
+    assert np.mean([law(60, 0.0, 3, 0.05, seed) > 0.0 for seed in range(1_000)]) <= 0.06
+
+
 def test_secrets_of_one_run_are_not_binomial_at_the_known_rate():
     """Two secrets, four candidates, epsilon 0.5 under add/remove: a linear programme finds a mechanism that hits one
     of them with probability .692, where independent trials would give .654."""

@@ -284,3 +284,67 @@ def test_the_picture_has_the_ceiling_and_every_attack(shadows):
     figure = report.roc_figure(audit.loss_attack(model, who, claim=1.0), audit.lira(model, who, shadows, claim=1.0))
     words = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert words == ["chance", "ceiling of the price", "loss threshold", "LiRA, online"]
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_models_that_fail_or_give_no_numbers_are_told_alike_by_every_attack(name, shadows):
+    def broken(x, y):
+        raise KeyError(f"row {x[0]}")
+
+    with pytest.raises(InvalidData, match="KeyError") as caught:
+        ATTACKS[name](broken, suspects(), shadows)
+    assert "row" not in str(caught.value)
+    with pytest.raises(InvalidData):
+        ATTACKS[name](lambda x, y: np.full(len(y), np.nan), suspects(), shadows)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_constant_losses_are_chance(name, shadows, tmp_path):
+    """Models that say the same of everybody: the area is 1/2 where nothing else is looked at, and covers it elsewhere."""
+    made = audit.shadow_models(lambda x, y: lambda a, b: np.ones(len(b)), records(200), many=4, folder=tmp_path)
+    found = ATTACKS[name](lambda x, y: np.ones(len(y)), suspects(), made)
+    assert found.exact_area.auc.value == 0.5
+    assert "All scores are equal" in found.explain()
+
+
+class Words:
+    """A classifier without probabilities, whose labels are words."""
+
+    def predict(self, x):
+        return np.array(["yes"] * len(x))
+
+
+def test_words_where_numbers_are_needed_are_refused_and_not_quoted(shadows):
+    x, who = np.array([["Mrs Smith"], ["Mr Jones"]] * 20), suspects(40)
+    named = audit.Suspects(np.arange(40.0).reshape(-1, 1), np.array(["ill", "well"] * 20), who.included, False)
+    texts = np.concatenate((np.char.add(x[:20], np.arange(20).astype(str)[:, None]), x[20:]))
+    for model, asked in ((Words(), named), (Words(), who), (LinearRegression().fit(who.x, who.y), named)):
+        with pytest.raises(InvalidData, match="numbers") as caught:
+            audit.loss_attack(model, asked)
+        assert not any(word in str(caught.value) for word in ("yes", "ill", "well"))
+    columns = audit.Suspects.of(
+        members=(texts[:20], who.y[:20]), others=(np.char.add(texts[:20], "!"), who.y[:20]), real=False
+    )
+    with pytest.raises(InvalidData, match="columns of numbers") as caught:
+        audit.quantile_attack(
+            lambda x, y: np.arange(len(y)) / 10.0, columns, strangers=(np.char.add(texts, "?"), np.zeros(40)), fpr=0.1
+        )
+    assert "Smith" not in str(caught.value)
+
+
+def test_rmia_compares_a_suspect_with_models_that_were_not_trained_on_it(shadows):
+    """The planted bug: where the coins of the pool are not looked at, members stand out less."""
+    who, crowd = suspects(), records(100, start=1000)
+    model = Learned(who.x[who.included], None)
+    blind = audit.Shadows(shadows.folder, np.array(["none"] * 200), shadows.included)
+    honest = audit.rmia(model, who, shadows, population=crowd).exact_area.auc.value
+    assert honest > audit.rmia(model, who, blind, population=crowd).exact_area.auc.value
+
+
+def test_a_suspect_that_every_shadow_model_was_trained_on_is_refused(tmp_path):
+    x, y = records(10)
+    made = audit.shadow_models(Learned, (np.concatenate([x] * 8), np.concatenate([y] * 8)), many=2, folder=tmp_path)
+    with pytest.raises(InvalidParameter, match="not trained on it"):
+        audit.rmia(Learned(x[:5], None), suspects(10), made, population=records(20, start=1000))
+    with pytest.raises(InvalidParameter, match="not trained on it"):
+        audit.lira(Learned(x[:5], None), suspects(10), made, online=False)

@@ -22,7 +22,9 @@ def membership_fields(attack: MembershipAttack) -> dict[str, Any]:
     evidence["figures"] = membership_figures(evidence)
     found: dict[str, Any] = {
         "kind": MEMBERSHIP, "verdict": attack.verdict, "alpha": attack.alpha, "evidence": evidence,
-        "notes": [*attack.notes, *([REAL] if attack.real else [])],
+        "notes": [
+            f"Attack: {attack.name}. Assumes: {attack.assumes}.", *attack.notes, *([REAL] if attack.real else []),
+        ],
         "claim": "null" if attack.claim is None else to_json(attack.claim),
     }  # fmt: skip
     if attack.test is not None:

@@ -76,4 +76,7 @@ def quantile_attack(
 
 
 def _columns(x: Array) -> Array:
-    return x.reshape(len(x), -1).astype(float)
+    try:
+        return x.reshape(len(x), -1).astype(float)
+    except (TypeError, ValueError):  # its text quotes a record
+        raise InvalidData("the quantile attack looks at columns of numbers: turn words into numbers first") from None

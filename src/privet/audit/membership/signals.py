@@ -26,13 +26,14 @@ def losses(model: Model, x: Array, y: Array) -> Array:
     if logs is not None:
         return -_own(logs, _places(model, y, logs.shape[1]))
     if hasattr(model, "predict"):
-        return (_called(model.predict, x).astype(float).reshape(len(y)) - y.astype(float)) ** 2
+        told, wanted = (_numbers(each).reshape(len(y)) for each in (_called(model.predict, x), y))
+        return np.asarray((told - wanted) ** 2)
     if not callable(model):
         raise InvalidParameter("a model has predict_proba or predict, or is a function of (x, y) that gives losses")
     found = _called(model, x, y)
     if found.shape != y.shape:
         raise InvalidData("the function must give one loss for each record")
-    return found.astype(float)
+    return _numbers(found)
 
 
 def sureness(model: Model, x: Array, y: Array) -> Array:
@@ -124,6 +125,19 @@ def _called(function: Callable[..., Any], *arguments: Array) -> Array:
         raise
     except Exception as problem:
         raise _failed(problem) from None
+
+
+def _numbers(values: Array) -> Array:
+    """Numbers, none of them NaN. What stands there instead is not quoted: it is a record's."""
+    try:
+        found = values.astype(float)
+    except (TypeError, ValueError):
+        raise InvalidData(
+            "a model without predict_proba must predict numbers, of labels that are numbers, and losses are numbers"
+        ) from None
+    if np.isnan(found).any():
+        raise InvalidData("predictions, labels and losses must be numbers, not NaN")
+    return found
 
 
 def _failed(problem: Exception) -> InvalidData:

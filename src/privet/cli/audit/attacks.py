@@ -2,7 +2,7 @@
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -32,6 +32,11 @@ Examples:
   privet audit model model.json --members in.parquet --others out.parquet --plot roc.svg
 
   privet audit model model.json --members in.csv --others out.csv --label ill --epsilon 1 --html attack.html
+
+  privet audit model model.json --members in.csv --others out.csv --attack quantile --strangers more.csv
+
+The stronger attacks, LiRA and RMIA, train the same model again on other records: files do not say how it was trained, so
+they are called from Python (audit.shadow_models, audit.lira, audit.rmia).
 """
 _EXPOSURE = """\
 Examples (the file has the columns score and inserted, 1 for secrets and 0 for candidates that were not put in):
@@ -47,6 +52,7 @@ Examples (begin with: privet table draft visits.csv --out visits.toml, and fill 
 
   privet audit table visits.csv --schema visits.toml --quasi age,sex,zip --sensitive ill --html risk.html
 """
+AttackName = Literal["loss", "quantile"]
 MadeUpOption = Annotated[bool, typer.Option("--made-up", help="Nobody is behind the records: no warning is needed.")]
 
 
@@ -57,6 +63,17 @@ def attack_model(
     others: Annotated[Path, typer.Option(metavar="FILE", help="Records that it never saw, such as out.parquet.")],
     label: Annotated[
         str | None, typer.Option(help="The column that is predicted, such as ill; of a model of a table it is known.")
+    ] = None,
+    attack: Annotated[
+        AttackName,
+        typer.Option(help="loss: one threshold for all. quantile: one for each record, learned on strangers."),
+    ] = "loss",
+    strangers: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="For quantile: further records that it never saw, such as more.parquet."),
+    ] = None,
+    fpr: Annotated[
+        float | None, typer.Option(help="For quantile: the share of strangers that may be accused (0.01 if not given).")
     ] = None,
     epsilon: EpsilonOption = None,
     delta: DeltaOption = 0.0,
@@ -70,13 +87,17 @@ def attack_model(
     certificate: CertificateOption = None,
     sign: KeyOption = None,
 ) -> None:
-    """Attack a model by the loss of records that it was, and was not, trained on; the ceiling is that of its own price.
+    """Attack a model by how well it knows records that it was, and was not, trained on; the ceiling is its own price's.
 
     The figures are about the records, exactly: for the custodian, unless these are made up.
     """
     from privet import audit, learn, report
 
     check_plot(plot)
+    if (attack == "quantile") != (strangers is not None) or (attack == "loss" and fpr is not None):
+        raise InvalidParameter(
+            "--attack quantile learns on --strangers (and has an --fpr); the loss attack has neither"
+        )
     model = learn.load(file)
     inside, outside = _records(model, members, label), _records(model, others, label)
     who = audit.Suspects.of(members=inside, others=outside, real=not made_up, leave_out_shared=True)
@@ -84,7 +105,11 @@ def attack_model(
     if shared and not json:
         typer.echo(f"{shared:,} records are equal to one on the other side, and were left out.")
     price = None if epsilon is None and claim is None else claimed(epsilon, delta, claim, relation)
-    found = audit.loss_attack(model, who, claim=price, alpha=alpha)
+    if strangers is None:
+        found = audit.loss_attack(model, who, claim=price, alpha=alpha)
+    else:
+        more, rate = _records(model, strangers, label), 0.01 if fpr is None else fpr
+        found = audit.quantile_attack(model, who, strangers=more, fpr=rate, claim=price, alpha=alpha)
     if plot is not None:
         report.save_figure(report.roc_figure(found, name=file.name), plot)
     if not json:
@@ -189,7 +214,11 @@ def _records(model: Any, path: Path, label: str | None) -> tuple[Any, Any]:
     held = columns_of(path)
     if label is None or label not in held:
         raise InvalidParameter("--label names the column that is predicted, one of the file's")
-    return np.stack([held[name] for name in held if name != label], axis=1).astype(float), np.asarray(held[label])
+    words = [name for name, values in held.items() if name != label and values.dtype == object]
+    if words or len(held) < 2:
+        told = f"{path.name!r} has words in the column {words[0]!r}" if words else f"{path.name!r} has the label alone"
+        raise InvalidParameter(f"{told}: a model that was not fitted to a table reads columns of numbers")
+    return np.stack([held[name] for name in held if name != label], axis=1), np.asarray(held[label])
 
 
 def _exposure(file: Path, space: float, copies: int, extrapolate: bool) -> "Exposure":

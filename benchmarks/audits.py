@@ -1,0 +1,228 @@
+"""Audits over rooms: a solver of each kind, each sampler, each aggregator and each synthesizer, and their broken twins.
+
+    python benchmarks/audits.py [--quick] [--rooms ROOM ...] [--seconds 3] [--plain | --twins]
+
+Every registered mechanism of a room is audited on its own examples: one run with canaries where they have some (or few
+runs with one), else many runs of the pair, or a replay of it where a run is too dear. Printed are the claim and the bound
+at one delta, runs and seconds. Then planted bugs of `tests/mutants` are put into copies of the source, one at a time, and
+the same audits must refute the price, or a replay must. Figures as JSON in results/.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).resolve()
+ROOT, RESULTS = HERE.parents[1], HERE.parent / "results"
+ROOMS = ("learn", "deep", "pate", "synth")
+LEVEL = 1e-4  # of one audit
+FEWEST, MOST = 80, 20_000  # runs of each world; where fewer can be afforded the pair is replayed
+
+# A planted bug by its room and name, and the mechanisms whose audits should see it.
+TWINS = {
+    "learn": {
+        "objective: half the noise": ("objective_fit",),
+        "pure objective: half the noise": ("pure_objective_fit",),
+        "output: one record moves where two do": ("output_fit",),
+        "gradients: no clip": ("noisy_gd_fit", "noisy_sgd_fit"),
+        "noisy steps: one of them is paid": ("noisy_gd_fit",),
+        "exponential: one record moves where two do": ("grid_exponential_fit",),
+        "Frank-Wolfe: one choice is paid": ("frank_wolfe_fit",),
+        "clusters: one round is paid": ("noisy_lloyd",),
+        "symmetric noise: half of it on the diagonal": ("symmetric_gaussian",),
+    },
+    "deep": {
+        "step: half of the noise": ("step_noise",),
+        "the noise is that of half the multiplier": ("deep_training",),
+        "everybody takes part in a sampled step of a key": ("deep_training",),
+    },
+    "pate": {
+        "a query is priced as if one count moved": ("pate_gn_max",),
+        "gamma for two gamma": ("pate_ln_max",),
+        "Gumbel noise priced as for counts that only grow": ("pate_gumbel_max",),
+        "unanimous labels are free": ("pate_gan",),
+        "gradients without noise": ("g_pate",),
+    },
+    "synth": {
+        "the exact number of rows": ("synth_independent",),
+        "a replaced row costs what an added one does": ("synth_independent",),
+        "the first tables are not charged": ("synth_aim",),
+        "values are merged by exact counts": ("synth_mst",),
+        "SmallDB: the score moves by half of what it does": ("synth_small_db",),
+        "MWEM: an answer with the share of a whole round": ("synth_mwem",),
+        "the number of synthetic rows is that of the data": ("synth_mwem_graph",),
+    },
+}
+
+
+class Row(NamedTuple):
+    """What one audit said."""
+
+    name: str
+    how: str
+    runs: int
+    delta: float
+    claim: float
+    bound: float
+    verdict: str
+    seconds: float
+
+    def __str__(self) -> str:
+        told = f"claim {self.claim:.3g}, at least {self.bound:.3g} (delta {self.delta:g})"
+        return f"{self.name}: {self.verdict}; {told}; {self.how}, {self.runs:,} runs, {self.seconds:.1f} s"
+
+
+def audited(example: Any, name: str, seconds: float) -> Row:
+    """One example: through its canaries, or as many runs of its pair as the seconds allow."""
+    from privet import accounting, audit
+
+    loss, start = example.mechanism.loss, time.perf_counter()
+    pure, promised = loss.pure(), 0.0 if example.target is None else example.target.delta
+    delta = promised or (0.0 if pure < 1e3 else 1e-5)
+    claim = pure if delta == 0.0 else float(accounting.epsilon(loss, delta=delta))
+    if example.score is not None:
+        many = len(example.canaries)
+        found: Any = audit.training(
+            lambda data: example.mechanism.release(data).value, example.canaries, example.score, claim=loss,
+            data=example.left, otherwise=example.otherwise, runs=1 if many > 1 else 60, alpha=LEVEL, delta=delta,
+        )  # fmt: skip
+        how, runs = f"{many:,} canar{'ies' if many > 1 else 'y'}", found.trainings
+    elif (runs := affordable(example, seconds)) < FEWEST:
+        seen = audit.replay(example.mechanism.release, example.left, example.right)
+        return Row(name, "replay", 2, delta, claim, 0.0, seen.verdict, time.perf_counter() - start)
+    else:
+        pair = audit.Pairs([(example.left, example.right)], checked=False)
+        found = audit.mechanism(example.mechanism, neighbours=pair, runs=runs, alpha=LEVEL, delta=delta)
+        how, runs = "a pair", found.calls
+    spent = time.perf_counter() - start
+    return Row(name, how, runs, delta, claim, found.lower.lower, found.verdict, spent)
+
+
+def affordable(example: Any, seconds: float) -> int:
+    """How many runs of each world so many CPU seconds buy; a run of a cheap example is one of many at once."""
+    many = 200 if example.cost == "cheap" else 2
+    start = time.process_time()
+    example.mechanism.simulate(example.left, many)
+    return int(min(MOST, seconds * many / max(time.process_time() - start, 1e-6) / 2.0))
+
+
+def chosen(kind: Any, *, every: bool) -> list[tuple[str, Any]]:
+    """The examples of a mechanism that are audited: all of them, or the one whose audit says most."""
+    examples = list(kind.examples())
+    if not every:
+        with_canaries = [each for each in examples if each.score is not None]
+        most = max(with_canaries, key=lambda each: len(each.canaries), default=None)
+        examples = [next((each for each in examples if each.cost == "cheap"), examples[0]) if most is None else most]
+    found = []
+    for place, each in enumerate(examples):
+        plan = getattr(each.mechanism, "plan", None)
+        sampling = getattr(plan, "sampling", None)
+        told = f", {type(sampling).__name__}" if sampling is not None else f", {place}" if every else ""
+        found.append((f"{kind.name}{told}", each))
+    return found
+
+
+def plain(rooms: list[str], seconds: float) -> list[Row]:
+    """The table of mechanisms as they are."""
+    from privet import mechanisms, testing
+
+    testing.load_rooms()
+    rows = []
+    for room in rooms:
+        for name, kind in mechanisms.registered_mechanisms().items():
+            if not kind.__module__.startswith(f"privet.{room}."):
+                continue
+            for told, example in chosen(kind, every=name == "deep_training"):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    rows.append(audited(example, told, seconds))
+                print(rows[-1], flush=True)
+    return rows
+
+
+def hunted(names: list[str], seconds: float) -> dict[str, Any]:
+    """In a copy with a bug: the first of replays and audits that refutes the price of one of these mechanisms."""
+    from privet import audit, mechanisms, testing
+
+    testing.load_rooms()
+    tried = 0
+    for name in names:
+        examples = chosen(mechanisms.registered_mechanisms()[name], every=True)
+        for told, example in examples:
+            tried += 1
+            seen = audit.replay(example.mechanism.release, example.left, example.right)
+            if seen.verdict != "not refuted":
+                return {"by": f"replay of {told}", "tried": tried, "verdict": seen.verdict}
+        for told, example in examples:
+            tried += 1
+            row = audited(example, told, seconds)
+            if row.verdict != "not refuted":
+                return {"by": f"{row.how} of {told}, {row.runs:,} runs", "tried": tried, "verdict": row.verdict,
+                        "claim": row.claim, "bound": row.bound}  # fmt: skip
+    return {"by": None, "tried": tried, "verdict": "not refuted"}
+
+
+def twins(rooms: list[str], seconds: float, *, quick: bool) -> list[dict[str, Any]]:
+    """Planted bugs, each in a process of its own that finds the copy first."""
+    sys.path.insert(0, str(ROOT))
+    from tests.mutants import MUTANTS
+    from tests.mutants.mutant import SOURCE
+
+    rows = []
+    for room in rooms:
+        for name, subjects in list(TWINS[room].items())[: 1 if quick else None]:
+            (bug,) = (each for each in MUTANTS if each.name == name and each.place.startswith(f"{room}:"))
+            start = time.perf_counter()
+            with tempfile.TemporaryDirectory() as folder:
+                shutil.copytree(SOURCE, Path(folder) / "privet", ignore=shutil.ignore_patterns("__pycache__"))
+                (Path(folder) / "privet" / bug.file).write_text(bug.text(), encoding="utf-8")
+                asked = [sys.executable, "-W", "ignore", str(HERE), "--hunt", *subjects, "--seconds", str(seconds)]
+                done = subprocess.run(
+                    asked, env={**os.environ, "PYTHONPATH": folder}, capture_output=True, text=True, check=False
+                )
+            told = [line for line in done.stdout.splitlines() if line.startswith("{")]
+            found = json.loads(told[-1]) if told else {"verdict": "no answer", "by": None, "err": done.stderr[-500:]}
+            rows.append({"bug": name, "of": list(subjects), "seconds": time.perf_counter() - start, **found})
+            print(f"planted: {name}: {found['verdict']} by {found['by']} ({rows[-1]['seconds']:.0f} s)", flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a bug of each room, half a second a mechanism")
+    parser.add_argument("--rooms", nargs="*", choices=ROOMS, default=list(ROOMS))
+    parser.add_argument("--seconds", type=float, default=3.0, help="of CPU, for runs of a pair")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--plain", action="store_true", help="without the broken twins")
+    which.add_argument("--twins", action="store_true", help="the broken twins alone")
+    which.add_argument("--hunt", nargs="+", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    seconds = 0.5 if asked.quick else asked.seconds
+    if asked.hunt:
+        print(json.dumps(hunted(asked.hunt, seconds)))
+        return
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / "audits.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    if not asked.twins:
+        rows = plain(asked.rooms, seconds)
+        known["plain"] = [row._asdict() for row in rows]
+        print(f"{sum(row.verdict == 'not refuted' for row in rows)} of {len(rows)} not refuted, as it should be")
+        path.write_text(json.dumps(known, indent=1))
+    if not asked.plain:
+        found = twins(asked.rooms, seconds, quick=asked.quick)
+        known["twins"] = found
+        print(f"{sum(row['verdict'] != 'not refuted' for row in found)} of {len(found)} planted bugs refuted")
+        path.write_text(json.dumps(known, indent=1))
+
+
+if __name__ == "__main__":
+    main()
