@@ -198,8 +198,10 @@ def _outcomes(people: Columns, nearest: list[tuple[Any, ...]], table: Columns, s
 def _singled(
     sides: list[Columns], table: Columns, names: list[str], guesses: int, rng: Any
 ) -> tuple[tuple[int, int], int]:
-    """How many people on each side are the only one of whom a predicate is true that one synthetic row alone has, and the
-    number of predicates. A synthetic row has one, and a person counts once: the same luck again is no further trial."""
+    """The numbers of people on each side who alone fit a predicate that one synthetic row alone has, and that of predicates.
+
+    A synthetic row has one, and a person counts once: the same luck again is no further trial.
+    """
     hits: tuple[set[int], set[int]] = (set(), set())
     rows = rng.permutation(len(table))[:guesses].tolist()
     for place in rows:
