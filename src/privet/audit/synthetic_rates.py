@@ -198,7 +198,7 @@ def _outcomes(people: Columns, nearest: list[tuple[Any, ...]], table: Columns, s
 def _singled(
     sides: list[Columns], table: Columns, names: list[str], guesses: int, rng: Any
 ) -> tuple[tuple[int, int], int]:
-    """The numbers of people on each side who alone fit a predicate that one synthetic row alone has, and that of predicates.
+    """The numbers of people on each side who alone fit a predicate that one synthetic row alone has, and of predicates.
 
     A synthetic row has one, and a person counts once: the same luck again is no further trial.
     """
