@@ -321,7 +321,7 @@ def synthesizers(kinds: dict[str, Any], quick: bool) -> dict[str, tuple[Any, flo
         last = {name: np.asarray(values)[-copied:] for name, values in part.items()}
         return {name: np.concatenate((values[:-copied], last[name])) for name, values in made.items()}
 
-    runs = 40 if quick else 100
+    runs = 100  # fewer cannot refute a claim of 1 at this level
     makers: dict[str, tuple[Any, float, int]] = {
         "copy": (dict, 1.0, runs),
         "1% copied": (hundredth, 1.0, runs),
