@@ -1,13 +1,17 @@
 """Local protocols: users per CPU second of perturbing and aggregating, with secure coins; peers in one run if asked for.
 
-`python benchmarks/local.py [--peers PYTHON] [--n 1000000] [--errors]`, where PYTHON is an interpreter with multi-freq-ldpy,
-pure-ldp (which needs statsmodels and scikit-learn) and xxhash < 4. Time is that of the processor, the best of `--repeats`.
-`--errors` adds the measured squared error of every protocol over its formula, a mean of `--repeats` populations.
+`python benchmarks/local.py [--peers PYTHON] [--n 1000000] [--errors]`, or with `--growth`, or with `--engine FOLDER`.
+PYTHON is an interpreter with multi-freq-ldpy, pure-ldp (which needs statsmodels and scikit-learn) and xxhash < 4. Time is
+that of the processor, the best of `--repeats`. `--errors` adds the measured squared error of every protocol over its
+formula, a mean of `--repeats` populations.
+`--growth` has nanoseconds of the processor for each report as n and k grow. `--engine` writes a file of `--reports` k-RR
+reports into a folder, counts it by one `GROUP BY` on DuckDB within 512 MB, and deletes it.
 """
 
 import argparse
 import json
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -89,6 +93,58 @@ def errors(n: int, repeats: int) -> dict[str, float]:
     return found
 
 
+def growth(repeats: int) -> dict[str, float]:
+    """Nanoseconds of the processor for each report: perturbing, aggregating and estimating k values."""
+    found = {}
+    kinds = (local.KRR, local.HadamardResponse, local.FLH, local.UnaryEncoding, local.SubsetSelection, local.OLH)
+    for kind in kinds:
+        heavy = kind in (local.UnaryEncoding, local.SubsetSelection, local.OLH)  # work for every value
+        for n, k in ((10_000, 1024), (100_000, 1024), (1_000_000, 1024), (100_000, 64), (100_000, 16_384)):
+            people = n // 10 if heavy else n
+            protocol, values = kind(k=k, epsilon=EPSILON), np.arange(people) % k
+            found[f"{kind.__name__}, n = {people:,}, k = {k:,}"] = 1e9 / per_second(
+                both(protocol, values), people, repeats
+            )
+    return found
+
+
+def engine(folder: Path, reports: int) -> dict[str, float]:
+    """One GROUP BY over a generated file, in a process of its own: seconds of the processor and its largest memory."""
+    import duckdb
+
+    path = folder / "reports.parquet"
+    protocol = local.KRR(k=K, epsilon=EPSILON)
+    kept = float(protocol.own - protocol.other)  # everybody holds value 7
+    lies = f"CAST(CASE WHEN random() < {kept} THEN 7 ELSE floor(random() * {K}) END AS USMALLINT)"
+    duckdb.sql(f"COPY (SELECT {lies} AS report FROM range({reports})) TO '{path}' (FORMAT parquet)")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", COUNT.format(path=path)], capture_output=True, text=True, check=True
+        )
+        return {
+            "reports": float(reports),
+            "file, MB": path.stat().st_size / 1e6,
+            **json.loads(done.stdout.splitlines()[-1]),
+        }
+    finally:
+        path.unlink()
+
+
+COUNT = """
+import json, resource, time
+import duckdb
+from privet import local
+protocol = local.KRR(k=1024, epsilon=2.0)
+connection = duckdb.connect(config={{"memory_limit": "512MB"}})
+start = time.process_time()
+rows = connection.sql(local.counting_sql(protocol, table="reports").replace("FROM reports", "FROM '{path}'")).fetchall()
+state = local.state_of_rows(protocol, rows)
+spent = time.process_time() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+told = {{"counted": float(state.n), "seconds": spent, "peak, MiB": peak, "state, KiB": state.table.nbytes / 1024}}
+print(json.dumps(told | {{"share of value 7": float(protocol.estimate(state).raw[7])}}))
+"""
+
 PEER = """
 import json, time, warnings
 import numpy as np
@@ -142,8 +198,18 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--peers", type=Path, help="an interpreter with multi-freq-ldpy, pure-ldp and xxhash < 4")
     parser.add_argument("--errors", action="store_true", help="measured squared errors over their formulas")
+    parser.add_argument("--growth", action="store_true", help="time for each report as n and k grow, and nothing else")
+    parser.add_argument(
+        "--engine", type=Path, metavar="FOLDER", help="one GROUP BY over a file there, and nothing else"
+    )
+    parser.add_argument("--reports", type=int, default=100_000_000, help="of --engine: a gigabyte for 1e9")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.growth or options.engine:
+        part = growth(options.repeats) if options.growth else engine(options.engine, options.reports)
+        for name, number in part.items():
+            print(f"{name:45}{number:20,.1f}{' ns a report' if options.growth else ''}")
+        return
     found: dict[str, float] = ours(options.n, options.repeats)
     if options.peers:
         code = PEER.format(n=min(options.n, 100_000))

@@ -94,3 +94,35 @@ def test_what_cannot_be_read_is_said(privet, survey, files, words):
     told = privet("local", "estimate", survey / files[0], "--protocol", survey / files[1])
     assert told.code != 0
     assert words in told.err
+
+
+def test_reports_of_another_protocol_are_said_to_be_that(privet, survey):
+    (survey / "other.json").write_text(local.KRR(labels=("no", "yes", "rather not"), epsilon=2.5).to_json())
+    told = privet("local", "estimate", survey / "reports.parquet", "--protocol", survey / "other.json")
+    assert told.code == 2
+    assert "none of 1,000 reports belongs to this protocol" in told.err
+
+
+def test_candidates_are_named_where_there_are_too_many_values(privet, tmp_path):
+    protocol = local.OLH(k=2**32, epsilon=4.0)
+    reports = protocol.privatize(np.full(400, 2**31), source=noise.Seeded(1))
+    local.write_parquet(protocol, reports, tmp_path / "r.parquet")
+    (tmp_path / "p.json").write_text(protocol.to_json())
+    ask = ("local", "estimate", tmp_path / "r.parquet", "--protocol", tmp_path / "p.json")
+    bare = privet(*ask)
+    assert bare.code == 2
+    assert "--candidates" in bare.err
+    found = json.loads(privet(*ask, "--candidates", f"7, {2**31}", "--json").out)
+    assert found["estimate"]["label"] == [7, 2**31]
+    assert found["estimate"]["value"][0] < 0.3 < 0.8 < found["estimate"]["value"][1]
+    assert privet(*ask, "--candidates", 7).code == 0
+    for wrong in ("", "a", "1,,2", "-1", "1.5", str(2**32)):
+        told = privet(*ask, "--candidates", wrong)
+        assert told.code == 2
+        assert "andidates" in told.err
+
+
+def test_a_report_that_is_too_small_for_all_is_said_with_the_least(privet):
+    told = privet("local", "plan", "--k", 1000, "--epsilon", 1, "--n", 10, "--max-bytes", 1)
+    assert told.code == 2
+    assert "--max-bytes must be at least 2" in told.err

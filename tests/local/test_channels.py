@@ -29,7 +29,7 @@ def keys(protocol, reports, x):
     rows = protocol.rows(reports)
     if isinstance(protocol, local.OLH):  # its hashes are all different: how far the cell is from the true one stays
         g = protocol.cells
-        away = (rows[:, 2] - hashed(np.full(len(rows), x), rows[:, 0], rows[:, 1], g)) % np.uint64(g)
+        away = (rows[:, 2] + np.uint64(g) - hashed(np.full(len(rows), x), rows[:, 0], rows[:, 1], g)) % np.uint64(g)
         shown = protocol.outcomes()
         rows = shown[((hashed(np.array([x]), shown[0, 0], shown[0, 1], g) + away) % np.uint64(g)).astype(int)]
     return [tuple(row) if rows.ndim > 1 else int(row) for row in rows.tolist()]

@@ -32,7 +32,7 @@ def test_reports_fit_into_the_bytes_that_are_given():
     for most in (1, 2, 16, 20, 200):
         chosen = local.offers(k=1024, epsilon=2.0, max_bytes=most) if most > 1 else None
         assert chosen is None or all(offer.report_bytes <= most for offer in chosen)
-    with pytest.raises(InvalidParameter, match="raise max_bytes"):
+    with pytest.raises(InvalidParameter, match="max_bytes must be at least 2: no protocol"):
         local.best(k=1024, epsilon=2.0, max_bytes=1)
     assert isinstance(local.best(k=2**30, epsilon=2.0, max_bytes=8), local.FLH)
 

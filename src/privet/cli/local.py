@@ -8,7 +8,7 @@ import typer
 from privet.cli.app import Commands, app
 from privet.cli.output import check_plot, print_json
 from privet.cli.release import whole_number
-from privet.errors import InvalidParameter, SerialisationError
+from privet.errors import InvalidData, InvalidParameter, SerialisationError
 
 local_app = Commands(name="local", no_args_is_help=True, help="Reports that are randomised before they leave a device.")
 app.add_typer(local_app)
@@ -29,6 +29,8 @@ Examples:
   privet local estimate reports.parquet --protocol protocol.json
 
   privet local estimate reports.parquet --protocol protocol.json --simultaneous --json
+
+  privet local estimate reports.parquet --protocol protocol.json --candidates 17,4711
 """
 
 
@@ -74,6 +76,10 @@ def estimate(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Intervals that hold for all shares at once.")
     ] = False,
+    candidates: Annotated[
+        str | None,
+        typer.Option(help="Public values to look for among very many, e.g. 17,4711.", metavar="TEXT"),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """Read what the reports say: shares of values or a mean, unbiased, with intervals; nothing is paid by reading
@@ -81,12 +87,17 @@ def estimate(
     from privet import local
 
     agreed = local.from_json(_text(protocol))
-    state = local.read_packets(agreed.new_state(), reports)
     how: dict[str, Any] = {"confidence": confidence}
-    if simultaneous:
-        if not isinstance(agreed, local.FrequencyProtocol):
-            raise InvalidParameter("--simultaneous is about shares of values; this protocol estimates a mean")
-        how["simultaneous"] = True
+    if not isinstance(agreed, local.FrequencyProtocol):
+        if simultaneous or candidates is not None:
+            named = "--simultaneous" if simultaneous else "--candidates"
+            raise InvalidParameter(f"{named} is about shares of values; this protocol estimates a mean")
+        state = agreed.new_state()
+    else:
+        how["simultaneous"], state = simultaneous, agreed.new_state(candidates=_values(candidates))
+    local.read_packets(state, reports)
+    if state.dropped and not state.n:
+        raise InvalidData(f"none of {state.dropped:,} reports belongs to this protocol: give the one that made them")
     told = agreed.estimate(state, **how)
     columns = {name: values.tolist() for name, values in told.columns().items()}
     if json:
@@ -108,6 +119,15 @@ def _draw(offers: dict[str, Any], n: int, path: Path) -> None:
     curves = {name: [each.deviation * (n / many) ** 0.5 for many in people] for name, each in offers.items()}
     report.save_figure(report.local_error_figure(people, curves), path)
     typer.echo(f"wrote {path}", err=True)
+
+
+def _values(listed: str | None) -> list[int] | None:
+    """Whole numbers between commas."""
+    if listed is None:
+        return None
+    if not all(each.strip().isdecimal() for each in listed.split(",")):
+        raise InvalidParameter("--candidates must be whole numbers with commas between them, such as 17,4711")
+    return [int(each) for each in listed.split(",")]
 
 
 def _text(path: Path) -> str:

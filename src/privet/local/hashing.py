@@ -134,7 +134,7 @@ class OLH(FrequencyProtocol):
 
     def table_shape(self, candidates: Array | None) -> tuple[int, ...]:
         if candidates is None and self.size > 2**24:
-            raise InvalidParameter("more than 2^24 values are not counted one by one: new_state(candidates=...)")
+            raise InvalidParameter("more than 2^24 values are not counted one by one: name candidates=")
         return (self.size if candidates is None else len(candidates),)
 
     def tally(self, reports: Array, candidates: Array | None) -> Array:

@@ -50,7 +50,8 @@ def offers(*, k: int, epsilon: float, n: int = 1, max_bytes: int | None = None) 
     people, size = count("n", n, 1), count("k", k, 2)
     most = None if max_bytes is None else count("max_bytes", max_bytes, 1)
     found: list[tuple[tuple[Any, ...], Offer]] = []
-    for protocol, cost in _candidates(size, epsilon, people):
+    known = _candidates(size, epsilon, people)
+    for protocol, cost in known:
         if most is None or protocol.report_bytes <= most:
             p, q = protocol.own, protocol.other
             pooled = Fraction(protocol.shared_hashes.collisions) if protocol.shared_hashes else 0
@@ -58,9 +59,12 @@ def offers(*, k: int, epsilon: float, n: int = 1, max_bytes: int | None = None) 
             offer = Offer(protocol, float(exact / people), protocol.report_bytes, cost)
             found.append(((exact, offer.report_bytes, cost), offer))
     if not found:
-        if most is None:
+        if not known:
             raise InvalidParameter(f"no protocol takes {size:,} values: k must be at most 2^32")
-        raise InvalidParameter(f"no protocol for {size} values fits its reports into {most} bytes; raise max_bytes")
+        least = min(protocol.report_bytes for protocol, _ in known)
+        raise InvalidParameter(
+            f"max_bytes must be at least {least}: no protocol for {size:,} values has smaller reports"
+        )
     return [offer for _, offer in sorted(found, key=lambda each: each[0])]
 
 

@@ -44,7 +44,9 @@ class State:
         """Forget everything."""
         shape = self.protocol.table_shape(self.candidates)
         if prod(shape) > _CELLS:
-            raise InvalidParameter("a state has at most 2^28 counts: take OLH with candidates=, or fewer values")
+            raise InvalidParameter(
+                "a state has at most 2^28 counts: take fewer values, or OLH, which counts candidates"
+            )
         self.table: Array = np.zeros(shape, dtype=np.int64)
         self.n = 0
         self.dropped = 0
