@@ -45,7 +45,7 @@ FITS = 60
 @pytest.mark.parametrize(("delta", "tails"), [(1e-5, normal_tails), (0.0, laplace_tails)])
 def test_a_fit_has_the_law_that_was_paid_for(delta, tails):
     """One column, no intercept: the distribution function is exact. A third of the noise, or three times, is seen."""
-    model, drawn = LogisticRegression(epsilon=1.0, delta=delta, **FACTS), []
+    model, drawn = LogisticRegression(epsilon=1.0, delta=delta, solver=ObjectivePerturbation(), **FACTS), []
     for seed in range(FITS):
         model.set_params(source=noise.Seeded(seed)).fit(ROWS, LABELS)
         drawn.append(model.coef_[0, 0] * FACTS["row_norm"])  # on unit rows
@@ -65,7 +65,9 @@ def test_the_promise_of_a_fit_holds_for_its_exact_law(row_norm, epsilon):
     """Row norms, both relations, with and without the record, from the plan that the fitted model shows."""
     for relation in ("add_remove", "replace"):
         facts = {**FACTS, "row_norm": row_norm, "unit": Unit(relation)}
-        model = LogisticRegression(epsilon=epsilon, delta=1e-4, **facts).fit(row_norm * ROWS / 2.0, LABELS)
+        model = LogisticRegression(epsilon=epsilon, delta=1e-4, solver=ObjectivePerturbation(), **facts).fit(
+            row_norm * ROWS / 2.0, LABELS
+        )
         base = row_norm * np.array([[0.3], [0.3], [0.3]]), [0, 0, 0]
         first, sigma = law_of(model, np.vstack((base[0], [[row_norm]])), [*base[1], 1])
         gone = law_of(model, *base)[0]
@@ -76,7 +78,9 @@ def test_the_promise_of_a_fit_holds_for_its_exact_law(row_norm, epsilon):
 
 
 def test_the_promise_with_an_intercept():
-    model = LogisticRegression(epsilon=1.0, delta=1e-3, row_norm=3.0, classes=[0, 1]).fit(ROWS, LABELS)
+    model = LogisticRegression(
+        epsilon=1.0, delta=1e-3, row_norm=3.0, classes=[0, 1], solver=ObjectivePerturbation()
+    ).fit(ROWS, LABELS)
     rows = np.array([[3.0], [-2.0]])
     with_it, sigma = law_of(model, np.vstack((rows, [[3.0]])), [0, 1, 1])
     without, _ = law_of(model, rows, [0, 1])
@@ -87,7 +91,9 @@ def test_the_promise_with_an_intercept():
 
 def test_every_output_of_a_replayed_fit_is_near_the_exact_minimum():
     """Beside the noise that the plan shows nothing moves: the minimiser of the oracle for the same linear term."""
-    model = LogisticRegression(epsilon=1.0, delta=1e-5, source=noise.Seeded(5), **FACTS).fit(ROWS, LABELS)
+    model = LogisticRegression(
+        epsilon=1.0, delta=1e-5, source=noise.Seeded(5), solver=ObjectivePerturbation(), **FACTS
+    ).fit(ROWS, LABELS)
     problem, sigma = law_of(model, ROWS, LABELS)
     b = -problem.slope(model.coef_[:, :] * FACTS["row_norm"])  # the term that leads here
     assert abs(b[0, 0]) < 8.0 * sigma

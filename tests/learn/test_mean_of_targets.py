@@ -1,6 +1,7 @@
 """The mean of targets that a linear regression buys: what it costs, how far it moves, and what fits of few records gain."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ from privet.errors import InvalidParameter
 from privet.learn import LinearRegression
 from privet.learn.losses import Squared
 from privet.learn.problem import ArrayRecords, Interval, Task
-from privet.learn.solvers import BoostedSSP, SymmetricGaussian
+from privet.learn.solvers import BoostedSSP, SufficientStatistics, SymmetricGaussian
 from privet.learn.solvers.exact_totals import WholeRows
 from privet.learn.solvers.level import Mean, again_share, level_reach, nearer, shrunk_mean
-from privet.mechanisms import Gaussian
+from privet.mechanisms import Ball, Gaussian
 from privet.privacy import Guarantee, Unit
 
 UNITS = [Unit(), Unit("replace")]
@@ -98,6 +99,36 @@ def test_a_number_of_records_that_is_bought_again_is_weighed_with_the_first():
     scores = few(500, 10, 0.1, 0.5, 0.3)
     assert np.quantile(scores, 0.2) >= -0.5
     assert np.median(scores) >= -0.12
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=["add_remove", "replace"])
+def test_a_pure_fit_buys_the_mean_from_five_columns_on(unit):
+    """Both sides of five columns, without an intercept none; the two releases cost the promise and no more."""
+    for columns, bought in ((4, False), (5, True)):
+        plain = Task(features=columns, row_norm=1.0, target=Interval(-1.0, 1.0), unit=unit)
+        plan = SufficientStatistics().plan(plain, Squared(), Guarantee(1.0))
+        assert (plan.level is not None) == bought
+        assert 1.0 - 1e-6 <= plan.loss.pure() <= 1.0
+        if plan.level is not None:
+            assert float(plan.level.sensitivity.value) >= float(level_reach(unit))
+            assert plan.level.loss.pure() == pytest.approx(0.15)
+            small = Ball.for_budget(epsilon=0.15, sensitivity=1.0, unit=unit)
+            with pytest.raises(InvalidParameter, match="smaller reach"):
+                replace(plan, level=small)
+    assert SufficientStatistics().plan(replace(plain, intercept=False), Squared(), Guarantee(1.0)).level is None
+    assert SufficientStatistics().plan(plain, Squared(), Guarantee(1.0, 1e-6)).level is None
+
+
+def test_a_pure_fit_of_targets_far_from_the_middle_predicts_about_their_mean():
+    """Without the mean the middle was predicted: a median of -4."""
+    scores = []
+    for seed in range(9):
+        rng = np.random.default_rng(seed)
+        rows = rng.uniform(-1, 1, size=(600, 11))
+        y = np.clip(0.6 + 0.08 * rows @ np.ones(11) + 0.16 * rng.normal(size=600), -1, 1)
+        model = LinearRegression(epsilon=0.5, bounds=(-1, 1), bounds_y=(-1, 1), source=noise.Seeded(seed))
+        scores.append(model.fit(rows, y).score(rows, y))
+    assert np.median(scores) >= -0.3
 
 
 def test_how_much_of_the_rest_the_mean_takes():

@@ -43,12 +43,14 @@ def length(left, right):
 
 @UNITS
 @pytest.mark.parametrize("classes", [1, 2, 3])
-@pytest.mark.parametrize("columns", [1, 2, 5])
+@pytest.mark.parametrize("columns", [1, 2, 5, 16])
 def test_moments_move_by_their_sensitivity_and_no_more(unit, classes, columns):
     task, worst = box(columns, unit, classes), 0.0
     for _ in range(60):
         rows = RNG.choice([-9.0, -1.0, 0.0, 0.6, 1.0, np.nan], size=(3, columns), p=[0.1, 0.35, 0.1, 0.1, 0.33, 0.02])
         labels = RNG.integers(0, classes, size=3)
+        if RNG.random() < 0.3:
+            rows[0] = RNG.choice([-1.0, 1.0], size=columns)  # all at the ends, in many columns as well
         if RNG.random() < 0.5:
             rows[1], labels[1] = -rows[0], RNG.choice([labels[0], labels[1]])
         order = ([0, 2], [1, 2]) if unit == REPLACE else ([0, 2], [2])

@@ -10,7 +10,7 @@ from privet import audit, noise, testing
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn import LogisticRegression
 from privet.learn.estimators.choice import chosen_solver
-from privet.learn.losses import Logistic, Softmax
+from privet.learn.losses import HuberHinge, Logistic, Softmax
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Task, gradient_grid, gradient_reach
 from privet.learn.solvers import NoisyGD, NoisySGD, ObjectivePerturbation, OutputPerturbation, Preconditioned
 from privet.learn.solvers.budget import in_units
@@ -214,10 +214,15 @@ def test_the_choice_of_a_solver_is_public_and_says_why():
         (wide, Logistic(), Guarantee(1.0, 1e-6), 455, NoisyGD),
         (wide, Logistic(), Guarantee(4.0, 1e-6), 1_500, NoisyGD),
         (wide, Logistic(), Guarantee(4.0, 1e-6), 1_600, ObjectivePerturbation),
-        (wide, Logistic(), Guarantee(0.05, 1e-6), 40_000, ObjectivePerturbation),
+        (wide, Logistic(), Guarantee(0.05, 1e-6), 40_000, Preconditioned),
         (wide, Logistic(), Guarantee(0.02, 1e-6), 40_000, NoisyGD),
-        (wide, Logistic(), Guarantee(1.0, 1e-6), None, ObjectivePerturbation),
-        (wide, Logistic(), Guarantee(1.0, 1e-6), 10**5, ObjectivePerturbation),
+        (wide, Logistic(), Guarantee(1.0, 1e-6), None, Preconditioned),
+        (wide, HuberHinge(), Guarantee(1.0, 1e-6), None, ObjectivePerturbation),
+        (wide, Logistic(), Guarantee(1.01, 1e-6), None, ObjectivePerturbation),
+        (replace(wide, features=40), Logistic(), Guarantee(1.0, 1e-6), None, Preconditioned),
+        (replace(wide, features=41), Logistic(), Guarantee(1.0, 1e-6), None, ObjectivePerturbation),
+        (wide, Logistic(), Guarantee(1.0, 1e-6), 155_000, Preconditioned),
+        (wide, Logistic(), Guarantee(1.0, 1e-6), 155_001, ObjectivePerturbation),
         (wide, Logistic(), Guarantee(1.0), 455, ObjectivePerturbation),
         (wide, Logistic(), Guarantee(rho=0.1), 10**5, Preconditioned),
         (replace(wide, unit=Unit("add_remove", 2)), Logistic(), Guarantee(1.0, 1e-6), 10**5, Preconditioned),

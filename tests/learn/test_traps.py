@@ -183,7 +183,9 @@ def test_a_minimum_that_is_not_found_is_paid_and_never_drawn_again(monkeypatch):
     monkeypatch.setattr(objective_perturbation, "minimiser", fails)
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=3.0, delta=1e-5))
     with pytest.raises(ReleaseFailed):
-        LogisticRegression(epsilon=1.0, delta=1e-6, row_norm=1.0, classes=[0, 1], ledger=ledger).fit(ROWS, LABELS)
+        LogisticRegression(
+            epsilon=1.0, delta=1e-6, row_norm=1.0, classes=[0, 1], solver=ObjectivePerturbation(), ledger=ledger
+        ).fit(ROWS, LABELS)
     assert len(tries) == 1
     assert ledger.spent["basic epsilon"] > 0.9
 

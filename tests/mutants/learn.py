@@ -359,15 +359,22 @@ plant(
 plant(
     "moments: every class has noise for itself alone",
     "learn:moment_reach",
-    "apart = 2 + Fraction(5, 2) * columns if classes > 1 else Fraction(0)",
-    "apart = Fraction(0)",
+    "apart = 2 * alone if classes > 1 else alone",
+    "apart = alone",
     MOMENTS,
 )
 plant(
-    "moments: squares are free",
+    "moments: the weight of counts is free",
     "learn:moment_reach",
-    "reach(1 + Fraction(5, 4) * columns,",
-    "reach(Fraction(1 + columns),",
+    "count_weight(columns, unit) ** 2 + columns",
+    "1 + columns",
+    MOMENTS,
+)
+plant(
+    "moments: squares are taken as they are",
+    "learn:_moments",
+    "np.square(steps) - counts[:, None]",
+    "np.square(steps)",
     MOMENTS,
 )
 plant(

@@ -1,12 +1,17 @@
 """Which solver fits a model, from public facts alone, and why."""
 
-from privet.learn.losses import Loss
+from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import Task
 from privet.learn.solvers import NoisyGD, ObjectivePerturbation, Preconditioned, Solver
 from privet.privacy import Guarantee
 
 _FEW = 200.0  # n epsilon/d: below, noisy gradient descent came out ahead (benchmarks/README.md)
 _LARGE, _FEW_OF_LARGE = 10_000, 30.0  # records from which it takes long, and came out ahead only below the second
+_NARROW, _SMALL = (
+    40,
+    1.0,
+)  # columns and epsilon up to which preconditioned steps came out ahead, of logistic models alone
+_MANY = 5_000.0  # n epsilon/d: above, noise is no longer what matters
 _WIDE = 1_000  # columns beyond which a Gram matrix, or a Newton step, is too large
 
 
@@ -21,6 +26,8 @@ def chosen_solver(task: Task, loss: Loss, promise: Guarantee, n_rows: int | None
     >>> type(chosen_solver(task, Logistic(), Guarantee(1.0, 1e-6), n_rows=455)[0]).__name__
     'NoisyGD'
     >>> type(chosen_solver(task, Logistic(), Guarantee(1.0, 1e-6), n_rows=100_000)[0]).__name__
+    'Preconditioned'
+    >>> type(chosen_solver(task, Logistic(), Guarantee(2.0, 1e-6), n_rows=100_000)[0]).__name__
     'ObjectivePerturbation'
     """
     pure = promise.epsilon is not None and promise.delta == 0.0
@@ -37,7 +44,15 @@ def chosen_solver(task: Task, loss: Loss, promise: Guarantee, n_rows: int | None
         return steps, "a promise of rho or mu: noisy steps, whose normal noise composes in it exactly"
     if task.unit.group_size > 1 and not pure:
         return steps, "several records a person: noisy steps on the sums of their clipped gradients"
+    if not pure and isinstance(loss, Logistic) and _small_and_narrow(task, promise.epsilon, n_rows):
+        return Preconditioned(), "a small budget and few columns: preconditioned noisy steps"
     return ObjectivePerturbation(), "a loss with bounded slope and curvature: objective perturbation"
+
+
+def _small_and_narrow(task: Task, epsilon: float, n_rows: int | None) -> bool:
+    """Is epsilon at most 1, for at most 40 columns, and n epsilon/d, if it is known, at most 5,000?"""
+    many = n_rows is not None and n_rows * epsilon / task.dimension > _MANY
+    return epsilon <= _SMALL and task.features <= _NARROW and not many
 
 
 def few_records(task: Task, promise: Guarantee, n_rows: int) -> bool:

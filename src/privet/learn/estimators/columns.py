@@ -45,37 +45,7 @@ def moments(noisy: Array, task: Task, floor: float) -> tuple[Array, Array, Array
     columns = task.features
     counts = np.maximum(noisy[:, 0], 1.0)
     means = np.clip(noisy[:, 1 : 1 + columns] / counts[:, None], -1.0, 1.0)
-    second = noisy[:, 1 + columns :] / counts[:, None] + 0.5
+    second = noisy[:, 1 + columns :] / counts[:, None] + 1.0
     variances = np.clip(second - means**2, max(4.0 * floor, 1e-12), 1.0)
     centers, scales = np.array(task.centers), np.array(task.scales)
-    return np.maximum(noisy[:, 0], 0.0), centers + scales * means, np.asarray(scales**2 * variances)
-
-
-def class_moments(noisy: Array, task: Task, spread: float, floor: float) -> tuple[Array, Array, Array]:
-    """The same of classes, with `spread` the standard deviation of the noise in each number: means and variances of a class
-    are drawn to those of all records by the share of noise in them.
-
-    A mean is off by `spread` over the count. Means of classes lie about a standard deviation of their column apart, and
-    variances differ by about their own size: what noise adds to such a spread is taken back, as the best linear guess
-    has it. What is left unknown of a mean is added to the variance: rows are expected so far from the guess.
-    """
-    columns = task.features
-    least = max(4.0 * floor, 1e-12)
-    total, off = noisy.sum(axis=0), spread * np.sqrt(len(noisy))
-    size = max(float(total[0]), off, 1.0)
-    middle = np.clip(total[1 : 1 + columns] / size, -1.0, 1.0)
-    noise = off / size  # of a mean or of a second moment over all records
-    pooled = np.clip(total[1 + columns :] / size + 0.5 - middle**2, least, 1.0)
-    pooled = np.maximum(pooled, min(noise, 1.0))
-    counts = np.maximum(noisy[:, :1], max(spread, 1.0))
-    error = (spread / counts) ** 2
-    means = np.clip(noisy[:, 1 : 1 + columns] / counts, -1.0, 1.0)
-    second = noisy[:, 1 + columns :] / counts + 0.5
-    variances = np.clip(second - means**2, least, 1.0)
-    unsure = error * (1.0 + 4.0 * means**2)  # of a variance: its second moment, and twice the mean times its own error
-    trusted, kept = pooled / (pooled + error), pooled**2 / (pooled**2 + unsure)
-    means = middle + trusted * (means - middle)
-    variances = pooled + kept * (variances - pooled) + trusted * error
-    centers, scales = np.array(task.centers), np.array(task.scales)
-    variances = np.clip(variances, least, 1.0)
     return np.maximum(noisy[:, 0], 0.0), centers + scales * means, np.asarray(scales**2 * variances)

@@ -97,6 +97,7 @@ class PrivateEstimator(BaseEstimator):
     )
     _has_targets = True
     _without_privacy: ClassVar[tuple[str, ...]] = ()  # parameters that count at epsilon=inf only
+    _after_release: ClassVar[tuple[str, ...]] = ()  # parameters that count in what is made of a release
     _cloned: ClassVar[bool] = False  # of the copies that scikit-learn makes: True
 
     def _predicts_numbers(self) -> bool:

@@ -10,7 +10,8 @@ from sklearn.base import ClassifierMixin
 from privet._calls import door
 from privet._numerics import Array, special
 from privet._validate import above
-from privet.learn.estimators.columns import class_moments, column_task
+from privet.learn.estimators.class_moments import class_moments
+from privet.learn.estimators.columns import column_task
 from privet.learn.estimators.estimator import EstimatorExample, PrivateEstimator, register
 from privet.learn.estimators.example_records import labelled
 from privet.learn.estimators.linear import check_labels, known_classes
@@ -30,7 +31,7 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
 
     Public facts: `classes` and `bounds`. `var_smoothing` is the least variance, as a share of the squared public range.
     Means and variances of a class that is small beside the noise are drawn to those of all records, by how much of their
-    difference is expected to be noise, and what is left of that noise is added to the variance.
+    difference is expected to be noise.
 
     **Guarantee:** that of the plan, in `privacy_`.
     **Reference:** Vaidya, Shafiq, Basu & Hong 2013.
@@ -49,16 +50,18 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
     bounds: Any = None
     var_smoothing: float = 1e-4
 
+    _after_release = ("var_smoothing",)
+
     def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
         above("var_smoothing", self.var_smoothing, 0.0)
         return ColumnMoments.planned(column_task(self.bounds, columns, unit, known_classes(self.classes)), promise)
 
     def _set(self, value: object, plan: Any) -> None:
-        spread = plan.noise.standard_deviation
-        counts, self.theta_, self.var_ = class_moments(np.asarray(value), plan.task, spread, self.var_smoothing)
-        self.class_count_ = counts
-        likely = np.maximum(counts, max(1.0, spread))  # a class that noise hides is not taken for an empty one
-        self.class_prior_ = likely / likely.sum()
+        noisy = np.asarray(value)
+        made = class_moments(noisy, plan.task, plan.spread, plan.count_spread, self.var_smoothing)
+        sizes, self.theta_, self.var_ = made
+        self.class_count_ = np.maximum(noisy[:, 0], 0.0)
+        self.class_prior_ = sizes / sizes.sum()  # a class that noise hides is not taken for an empty one
         self.classes_ = plan.task.target.array
 
     def _check_targets(self, targets: Array) -> None:
@@ -82,6 +85,14 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):
             for prior, mean, var in zip(self.class_prior_, self.theta_, self.var_, strict=True)
         ]
         return np.column_stack(made)
+
+    def _row_margins(self, rows: Array) -> Array:
+        """Likelihoods of rows, column by column: those of a row depend on no other."""
+        made = np.log(self.class_prior_) - 0.5 * np.log(2.0 * np.pi * self.var_).sum(axis=1)
+        out = np.repeat(made[None, :], len(rows), axis=0)
+        for j in range(rows.shape[1]):
+            out -= 0.5 * (rows[:, j, None] - self.theta_[:, j]) ** 2 / self.var_[:, j]
+        return out
 
     def predict(self, X: object) -> Array:
         """The likeliest class of each row."""

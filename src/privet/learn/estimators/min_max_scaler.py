@@ -102,7 +102,11 @@ class MinMaxScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        made = dense(read_rows(self, X, reset=False)) * self.scale_ + self.min_
+        return self._encoded(dense(read_rows(self, X, reset=False)))
+
+    def _encoded(self, rows: Array) -> Array:
+        """Each row by itself."""
+        made = rows * self.scale_ + self.min_
         return np.asarray(np.clip(made, *self._asked_range()) if self.clip else made)
 
     def inverse_transform(self, X: object) -> Array:

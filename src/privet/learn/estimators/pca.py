@@ -98,6 +98,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         rows = dense(read_rows(self, X, reset=False))
         return np.asarray((rows - self.mean_) @ self.components_.T)
 
+    def _encoded(self, rows: Array) -> Array:
+        """Each row by itself: a product would add up in an order that other rows have a part in."""
+        moved, made = rows - self.mean_, np.zeros((len(rows), len(self.components_)))
+        for j in range(rows.shape[1]):
+            made += moved[:, j, None] * self.components_[:, j]
+        return made
+
     def inverse_transform(self, X: object) -> Array:
         """Rows in the units of the data, from coordinates of the components."""
         return np.asarray(read_made(self, X, "components_") @ self.components_ + self.mean_)

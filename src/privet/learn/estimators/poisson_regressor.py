@@ -73,6 +73,9 @@ class PoissonRegressor(LinearRegressor, LinearModel):
         tags.target_tags.positive_only = True
         return tags
 
+    def _row_margins(self, rows: Array) -> Array:
+        return np.exp(super()._row_margins(rows))  # what is predicted, which a search scores
+
     def predict(self, X: object) -> Array:
         """The expected count for each row."""
         with np.errstate(over="ignore"):

@@ -62,7 +62,10 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        rows = dense(read_rows(self, X, reset=False))
+        return self._encoded(dense(read_rows(self, X, reset=False)))
+
+    def _encoded(self, rows: Array) -> Array:
+        """Each row by itself."""
         moved = rows - self.mean_ if self.with_mean else rows
         return np.asarray(moved / self.scale_ if self.with_std else moved)
 

@@ -1,4 +1,4 @@
-"""Records in two parts by private coins, and the score of a linear model on one of them."""
+"""Records in two parts by private coins, and the score of a model on one of them."""
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -8,7 +8,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.errors import InvalidParameter
-from privet.learn.problem import Chunk, Classes, Interval, Records, Task
+from privet.learn.problem import Chunk, Classes, Counts, Interval, Records, Task
 from privet.learn.problem.array_records import dense
 
 STEPS = 2**24  # the score of one record in whole steps
@@ -46,7 +46,7 @@ def in_two(records: Records, drawn: Callable[[int], Array]) -> tuple[Records, Re
     return Part(records, [~mask for mask in masks]), Part(records, masks)
 
 
-def score_of(model: object, task: Task, records: Records) -> Fraction:
+def score_of(model: Any, task: Task, records: Records) -> Fraction:
     """The sum over records of a number between 0 and 1, exactly: whether the class is right, or 1 - (residual/width)^2.
 
     Margins are computed element by element, so that a record's score depends on that record alone.
@@ -58,26 +58,22 @@ def score_of(model: object, task: Task, records: Records) -> Fraction:
     return Fraction(total, STEPS)
 
 
-def _scores(model: object, task: Task, rows: Array, targets: Array) -> Array:
-    margins = _margins(model, rows)
+def _scores(model: Any, task: Task, rows: Array, targets: Array) -> Array:
+    with np.errstate(all="ignore"):  # a warning would tell about values
+        margins = model._row_margins(rows)
     encoded, bad = task.target.encoded(targets)
     fits = np.isfinite(margins).all(axis=1) & ~bad
     if isinstance(task.target, Classes):
         places = (margins[:, 0] > 0.0).astype(int) if margins.shape[1] == 1 else np.argmax(margins, axis=1)
-        wanted = (encoded > 0.0).astype(int) if margins.shape[1] == 1 else encoded.astype(int)
+        wanted = (encoded > 0.0).astype(int) if len(task.target.labels) == 2 else encoded.astype(int)
         return np.where(fits, places == wanted, 0.0)
     if isinstance(task.target, Interval):
         middle, half = task.target.middle, task.target.half
         with np.errstate(over="ignore", invalid="ignore"):
             off = np.minimum(np.abs((margins[:, 0] - middle) / half - encoded) / 2.0, 1.0)
         return np.where(fits, 1.0 - off * off, 0.0)
+    if isinstance(task.target, Counts):
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = np.minimum(np.abs(margins[:, 0] - encoded) / task.target.largest, 1.0)
+        return np.where(fits, 1.0 - off * off, 0.0)
     raise InvalidParameter("a search scores classes and numbers within bounds; this model predicts something else")
-
-
-def _margins(model: Any, rows: Array) -> Array:
-    coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
-    with np.errstate(over="ignore", invalid="ignore"):
-        out = np.repeat(intercept[None, :].astype(np.float64), len(rows), axis=0)
-        for j in range(rows.shape[1]):
-            out += rows[:, j, None] * coef[:, j]
-    return out

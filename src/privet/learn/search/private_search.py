@@ -17,14 +17,29 @@ from privet._numerics import Array, bisect
 from privet._validate import above, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.estimators import (
+    PCA,
     EstimatorExample,
     LogisticRegression,
     PrivateEstimator,
     register as register_estimator,
 )
 from privet.learn.estimators.example_records import labelled
-from privet.learn.estimators.linear import LinearModel
-from privet.learn.problem import ArrayRecords, Classes, Interval, Records
+from privet.learn.problem import ArrayRecords, Classes, Counts, Interval, Records
+from privet.learn.search.chain import (
+    Encoders,
+    admit,
+    check_different,
+    fit_of,
+    fitted_encoder,
+    freed,
+    last_step,
+    losses_of,
+    mapped_by,
+    nothing_known,
+    planned,
+    ran,
+    steps_of,
+)
 from privet.learn.search.holdout import in_two, score_of
 from privet.learn.solvers import OutputPerturbation
 from privet.mechanisms import (
@@ -82,6 +97,10 @@ class PrivateSearchCV(PrivateEstimator):
     to `estimator`. It is that sum over the expected number, `holdout` times `n_rows`, between 0 and 1, and for numbers not
     scikit-learn's R^2. How many records there are is private else, and there is no `best_score_`.
 
+    `estimator` is a classifier or a regression, or a `Pipeline` of one behind `MinMaxScaler`, `StandardScaler` or `PCA`;
+    parameters of its steps are named as scikit-learn does (`standardscaler__bounds`). A fifth of the price of a fit goes to
+    each encoder that reads records.
+
     Candidates must differ: parameters that do not count in a private fit, such as `C`, are refused in `param_grid`.
 
     **Guarantee:** `privacy.Selected` of one try; in `privacy_`.
@@ -104,8 +123,7 @@ class PrivateSearchCV(PrivateEstimator):
     def _candidates(self) -> list[dict[str, Any]]:
         from sklearn.model_selection import ParameterGrid
 
-        if not isinstance(self.estimator, PrivateEstimator) or isinstance(self.estimator, PrivateSearchCV):
-            raise InvalidParameter("estimator must be a private estimator, such as learn.LogisticRegression(...)")
+        model = steps_of(self.estimator)[1]
         grid = self.param_grid
         if not isinstance(grid, Mapping | Sequence) or isinstance(grid, str):
             raise InvalidParameter("param_grid must be a dict of lists, or a list of dicts, as scikit-learn takes it")
@@ -114,9 +132,10 @@ class PrivateSearchCV(PrivateEstimator):
         except (TypeError, ValueError) as problem:
             raise InvalidParameter(f"param_grid: {problem}") from None
         paid = {"epsilon", "delta", "rho", "mu", "unit", "ledger", "source", "bad_rows"}
-        if not found or any(paid & set(each) for each in found):
+        asked = {name.rpartition("__")[2] for each in found for name in each}
+        if not found or paid & asked:
             raise InvalidParameter("param_grid must hold parameters of the model, not what a fit costs or who pays")
-        unused = sorted(set(self.estimator._without_privacy) & {name for each in found for name in each})
+        unused = sorted(set(model._without_privacy) & asked)
         if unused and not self._is_exact():
             raise InvalidParameter(
                 f"param_grid: {', '.join(unused)} counts at epsilon=inf only, so that all candidates would be the same "
@@ -131,7 +150,7 @@ class PrivateSearchCV(PrivateEstimator):
                 model = clone(self.estimator).set_params(**each)
             except ValueError as problem:
                 raise InvalidParameter(f"param_grid: {problem}") from None
-            made.append(model.set_params(epsilon=None, delta=0.0, rho=None, mu=None, ledger=None, source=None))
+            made.append(freed(model))
         return made
 
     def _plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
@@ -146,7 +165,7 @@ class PrivateSearchCV(PrivateEstimator):
             raise InvalidParameter(f"mean_tries must be at most {_MOST_TRIES:,}")
         each = try_epsilon(promise, mean, self.law)
         less = 0.0
-        _check_different([model._plan(columns, unit, Guarantee(each, promise.delta)) for model in models])
+        check_different(models, columns, unit, Guarantee(each, promise.delta))
         for _ in range(_SHARES):
             made = SearchFit.planned(
                 models, columns, unit, each * math.exp(-less), promise, mean, self.law, self.holdout
@@ -160,13 +179,20 @@ class PrivateSearchCV(PrivateEstimator):
     def _set(self, value: Any, plan: Any) -> None:
         place = int(value["candidate"])
         self.best_index_, self.best_params_ = place, self._candidates()[place]
-        best = clone(self._models()[place])
-        for name in ("n_features_in_", "feature_names_in_", "encoding_"):
+        whole, encoders, told = clone(self._models()[place]), plan.encoders_of(place), value["value"]
+        steps, best = steps_of(whole)
+        seen = iter(told["encoders"]) if encoders else iter(())
+        columns = self.n_features_in_
+        for step, encoder in zip(steps, encoders, strict=True):
+            vars(step).update(vars(fitted_encoder(encoder, None if encoder.plan is None else next(seen), columns)))
+            columns = len(step.components_) if isinstance(step, PCA) else columns
+        best.n_features_in_ = columns
+        for name in ("feature_names_in_", "encoding_"):
             if hasattr(self, name):
-                setattr(best, name, getattr(self, name))
-        best._set(_released(value["value"]), plan.plans[place])
-        self.best_estimator_, self.best_total_ = best, float(value["score"])
-        if best.n_rows is not None:
+                setattr(steps[0] if steps else best, name, getattr(self, name))
+        best._set(_released(fit_of(encoders, told)), plan.plans[place])
+        self.best_estimator_, self.best_total_ = whole, float(value["score"])
+        if getattr(best, "n_rows", None) is not None:
             expected = best.n_rows * (1.0 if self.holdout is None else self.holdout)
             self.best_score_ = min(1.0, max(0.0, self.best_total_ / expected))
         if hasattr(best, "classes_"):
@@ -176,7 +202,11 @@ class PrivateSearchCV(PrivateEstimator):
         from sklearn.model_selection import GridSearchCV
 
         grid = [{name: [value] for name, value in each.items()} for each in self._candidates()]
-        plain = GridSearchCV(clone(self.estimator).set_params(epsilon=math.inf, delta=0.0, rho=None, mu=None), grid)
+        whole = clone(self.estimator)
+        encoders, model = steps_of(whole)
+        for step in (*encoders, model):
+            step.set_params(epsilon=math.inf, delta=0.0, rho=None, mu=None)
+        plain = GridSearchCV(whole, grid)
         plain.fit(rows, targets)
         self.best_index_, self.best_params_ = int(plain.best_index_), dict(plain.best_params_)
         self.best_estimator_, self.best_score_ = plain.best_estimator_, float(plain.best_score_)
@@ -184,11 +214,13 @@ class PrivateSearchCV(PrivateEstimator):
             self.classes_ = self.best_estimator_.classes_
 
     def _predicts_numbers(self) -> bool:
-        return isinstance(self.estimator, PrivateEstimator) and self.estimator._predicts_numbers()
+        last = last_step(self.estimator)
+        return isinstance(last, PrivateEstimator) and last._predicts_numbers()
 
     def _check_targets(self, targets: Array) -> None:
-        if isinstance(self.estimator, PrivateEstimator):
-            self.estimator._check_targets(targets)
+        last = last_step(self.estimator)
+        if isinstance(last, PrivateEstimator):
+            last._check_targets(targets)
 
     def _best(self) -> Any:
         from sklearn.utils.validation import check_is_fitted
@@ -214,8 +246,9 @@ class PrivateSearchCV(PrivateEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if isinstance(self.estimator, PrivateEstimator):
-            inner = self.estimator.__sklearn_tags__()
+        last = last_step(self.estimator)
+        if isinstance(last, PrivateEstimator):
+            inner = last.__sklearn_tags__()
             tags.estimator_type = inner.estimator_type
             tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         return tags
@@ -224,17 +257,6 @@ class PrivateSearchCV(PrivateEstimator):
     def examples(cls) -> Iterable[EstimatorExample]:
         model, grid = LogisticRegression(classes=[0, 1]), {"row_norm": [1.0, 3.0]}
         yield EstimatorExample("search", cls(estimator=model, param_grid=grid, mean_tries=2.0), labelled(2))
-
-
-def _check_different(plans: Sequence[Any]) -> None:
-    """Refuse candidates that are one and the same fit: a search among them would be paid for nothing."""
-    seen: dict[str, int] = {}
-    for place, plan in enumerate(plans):
-        first = seen.setdefault(repr(plan.to_dict()), place)
-        if first != place:
-            raise InvalidParameter(
-                f"param_grid: candidates {first} and {place} are the same private fit; leave one of them out"
-            )
 
 
 def _released(value: object) -> Any:
@@ -311,6 +333,7 @@ class SearchFit(Algorithm[Any, Any]):
     mean: float
     law: Law = "logarithmic"
     holdout: float | None = 0.2
+    encoders: tuple[Encoders, ...] = field(default=(), repr=False)
     at: float | None = None
 
     def __post_init__(self) -> None:
@@ -320,8 +343,11 @@ class SearchFit(Algorithm[Any, Any]):
             raise InvalidParameter("plans must hold one plan for each of the models, and at least one")
         for plan, model in zip(self.plans, self.models, strict=True):
             instance("plans", plan, Mechanism)
-            if not isinstance(model, LinearModel) or not isinstance(plan.task.target, Classes | Interval):  # type: ignore[attr-defined]
-                raise InvalidParameter("a search scores linear models of classes, or of numbers within bounds_y")
+            if not isinstance(plan.task.target, Classes | Interval | Counts):  # type: ignore[attr-defined]
+                raise InvalidParameter("a search scores models of classes, or of numbers within bounds_y")
+            steps_of(model)
+        if self.encoders and len(self.encoders) != len(self.plans):
+            raise InvalidParameter("encoders must hold the encoders of each of the models, or nothing")
         instance("judge", self.judge, Gaussian, Laplace)
         set_frozen(self, mean=above("mean", self.mean, 0.0))
         if self.law not in get_args(Law):
@@ -352,9 +378,10 @@ class SearchFit(Algorithm[Any, Any]):
             if promise.delta == 0.0
             else Gaussian.for_budget(epsilon=score, delta=promise.delta, sensitivity=one)
         )
-        plans = tuple(model._plan(columns, unit, Guarantee(fit, promise.delta)) for model in models)
+        made = [planned(model, columns, unit, Guarantee(fit, promise.delta)) for model in models]
         return cls(
-            plans=plans,
+            plans=tuple(plan for _, plan in made),
+            encoders=tuple(encoders for encoders, _ in made),
             models=tuple(models),
             judge=judge,
             mean=mean,
@@ -370,20 +397,26 @@ class SearchFit(Algorithm[Any, Any]):
 
     def _tries(self) -> list[tuple[PrivacyLoss, ...]]:
         """The outputs of a try with each of the candidates."""
-        return [(plan.loss, self.judge.loss) for plan in self.plans]
+        return [(*losses_of(self.encoders_of(place), plan), self.judge.loss) for place, plan in enumerate(self.plans)]
+
+    def encoders_of(self, place: int) -> Encoders:
+        """The encoders of a candidate."""
+        return self.encoders[place] if self.encoders else ()
 
     def _price_of(self, parts: Iterable[PrivacyLoss]) -> PrivacyLoss:
         """One try: on disjoint records the larger price, else both. A person with several records may be in both parts."""
         held = self.holdout is not None and self.judge.sensitivity.unit.group_size == 1
-        return Parallel(list(parts), fixed_blocks=True) if held else Composed(list(parts))
+        *fit, score = parts
+        one = fit[0] if len(fit) == 1 else Composed(fit)
+        return Parallel([one, score], fixed_blocks=True) if held else Composed([*fit, score])
 
     @property
     def form(self) -> Form:
         return Record({"candidate": Numbers(), "score": Numbers(), "value": Anything()})
 
     def _admit(self, value: object) -> None:
-        for plan in self.plans:
-            plan._admit(value)
+        for place, plan in enumerate(self.plans):
+            admit(self.encoders_of(place), plan, value)
 
     def _run(self, prepared: Records, source: Source) -> dict[str, Any]:
         fitted, held = prepared, prepared
@@ -401,7 +434,7 @@ class SearchFit(Algorithm[Any, Any]):
         best: dict[str, Any] = {"candidate": 0, "score": 0.0, "value": self._fallback}
         with self._priced(lambda parts: self._whole(parts, picks)):
             for first, place in enumerate(picks):
-                value = self.plans[place].release(fitted, source=source).value
+                value = ran(self.encoders_of(place), self.plans[place], fitted, source)
                 score = self.judge.release(self._score(place, value, held), source=source).value
                 if first == 0 or score > best["score"]:
                     best = {"candidate": place, "score": float(score), "value": value}
@@ -426,21 +459,14 @@ class SearchFit(Algorithm[Any, Any]):
 
     def _score(self, place: int, value: object, records: Records) -> Fraction:
         """Not releasable: `judge` adds its noise."""
-        model, plan = clone(self.models[place]), self.plans[place]
-        model._set(_released(value), plan)
-        return score_of(model, plan.task, records)  # type: ignore[attr-defined]
+        model, plan, encoders = clone(last_step(self.models[place])), self.plans[place], self.encoders_of(place)
+        model._set(_released(fit_of(encoders, value)), plan)
+        return score_of(model, plan.task, mapped_by(encoders, value, records))  # type: ignore[attr-defined]
 
     @property
     def _fallback(self) -> Any:
         """The answer without a try: a model of zeros, of which nothing is known. It is public."""
-        plan: Any = self.plans[0]
-        size, target = plan.task.dimension, plan.task.target
-        several = isinstance(target, Classes) and len(target.labels) > 2
-        zeros = np.zeros((len(target.labels), size) if several else size)
-        if not isinstance(plan.form, Record):
-            return zeros
-        unknown = {"covariance": np.full((size, size), math.inf), "gram": np.zeros((size, size)), "noise": np.zeros(3)}
-        return {name: unknown.get(name, zeros) for name in plan.form.of}
+        return nothing_known(self.encoders_of(0), self.plans[0])
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -24,6 +24,7 @@ from privet.learn.solvers.level import (
     again_share,
     bought_mean,
     distances,
+    flat,
     level_reach,
     nearer,
     shrunk_mean,
@@ -181,10 +182,10 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         noisy = self.first.sigma * math.sqrt(task.dimension) > _FAINT * mean.records
         totals, farthest = _products(task, data, moments, level, noisy)
         cross = float(farthest) * _released(self.first, totals, source, farthest)
-        flat, about = _flat(task, level), mean.about(task)
+        start, about = flat(task, level), mean.about(task)
         known = Noise(self.gram.sigma, float(farthest) * self.first.sigma)
         moved = shrunk(gram, cross, known, constant=task.intercept, about=about)
-        product, others = data.exact_cross(residuals(flat + moved), _CLIPS)
+        product, others = data.exact_cross(residuals(start + moved), _CLIPS)
         squares, many = _released(self.spread, others, source)
         clip = clip_of(float(squares), float(many), self.spread.sigma)
         rest = _CLIPS[clip] * _released(self.second, product(clip), source)
@@ -192,7 +193,7 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
         later = Noise(self.gram.sigma, _CLIPS[clip] * self.second.sigma, left)
         share = later_share(known, later, moved)
         both, noise = share * rest + (1.0 - share) * cross, pooled(known, later, share)
-        return solved(task, gram, both, flat + share * moved, noise, self.gram.edge, self.ridge, about)
+        return solved(task, gram, both, start + share * moved, noise, self.gram.edge, self.ridge, about)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -243,7 +244,7 @@ def clip_of(squares: float, many: float, sigma: float) -> int:
 
 def _without_slopes(task: Task, mean: Mean) -> dict[str, Any]:
     """The answer that predicts the mean for every row. Nothing is known about slopes."""
-    size, made = task.dimension, _flat(task, round(STEPS * mean.value))
+    size, made = task.dimension, flat(task, round(STEPS * mean.value))
     unknown = {"covariance": np.full((size, size), np.inf), "gram": np.zeros((size, size)), "noise": np.zeros(4)}
     return {"coefficients": made, "center": made, "start": made, **unknown}
 
@@ -284,14 +285,6 @@ def pooled(first: Noise, later: Noise, share: float) -> Noise:
     Noise(gram=1.0, cross=1.0, residual=0.0)
     """
     return Noise(later.gram, math.hypot((1.0 - share) * first.cross, share * later.cross), later.residual)
-
-
-def _flat(task: Task, level: int) -> Array:
-    """The coefficients that predict the level for every row."""
-    made = np.zeros(task.dimension)
-    if level:
-        made[-1] = level / whole_constant(task)
-    return made
 
 
 def residuals(weights: Array) -> Factors:

@@ -1,5 +1,6 @@
 """Counts, sums and squares of columns within public bounds, class by class, in one noisy vector."""
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -21,27 +22,41 @@ from privet.privacy import Guarantee, PrivacyLoss, Unit
 _TILE = 2**10
 
 
-def moment_reach(columns: int, classes: int, unit: Unit) -> Sensitivity:
-    """The distance by which (1, z_j, z_j^2 - 1/2) of all columns, each in the block of its class, moves between
-    neighbours, in l2.
+def count_weight(columns: int, unit: Unit) -> int:
+    """The weight of a count beside sums and squares, a whole number.
 
-    >>> float(moment_reach(4, 1, Unit())) ** 2 >= 6.0, float(moment_reach(4, 2, Unit("replace")))
+    Everything else is divided by a count, and all columns share it. Under replace a weight of up to sqrt(d) costs nothing:
+    a record that turns from one end of the bounds to the other moves as far. Under add/remove one of sqrt(d)/2 makes the
+    rest noisier by an eighth.
+
+    >>> count_weight(9, Unit("replace")), count_weight(16, Unit()), count_weight(1, Unit())
+    (3, 2, 1)
+    """
+    return max(1, math.isqrt(columns if unit.relation == "replace" else columns // 4))
+
+
+def moment_reach(columns: int, classes: int, unit: Unit) -> Sensitivity:
+    """The distance by which (c, z_j, z_j^2 - 1) of all columns, each in the block of its class, moves between neighbours,
+    in l2; c is `count_weight`.
+
+    >>> float(moment_reach(4, 1, Unit())) ** 2 >= 5.0, float(moment_reach(4, 2, Unit("replace")))
     (True, 4.0)
     """
-    apart = 2 + Fraction(5, 2) * columns if classes > 1 else Fraction(0)  # into another class
-    return reach(1 + Fraction(5, 4) * columns, max(apart, Fraction(4 * columns)), unit)
+    alone = count_weight(columns, unit) ** 2 + columns
+    apart = 2 * alone if classes > 1 else alone  # into another class, or to no class at all
+    return reach(alone, max(apart, 4 * columns), unit)
 
 
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
 class ColumnMoments(OnRecords, Algorithm[Any, Any]):
-    """Noisy count, sums of z and of z^2 - 1/2 for every class, with columns z moved to [-1, 1] by public bounds.
+    """Noisy count, sums of z and of z^2 - 1 for every class, with columns z moved to [-1, 1] by public bounds.
 
     A record touches the numbers of its own class only. Records with NaN, infinity or an unknown label touch none.
 
     **Guarantee:** that of the one release.
-    **Sensitivity:** l2: sqrt(1 + 1.25 d) under add/remove; sqrt(max(2 + 2.5 d, 4 d)) under replace (4 d with one class).
+    **Sensitivity:** l2, with counts times c: sqrt(c^2 + d) under add/remove; sqrt(max(2 c^2 + 2 d, 4 d)) under replace.
     **Reference:** handbooks of moments; Vaidya et al. 2013 for naive Bayes.
     **Proof:** docs/proofs/learn/column_moments.md.
     """
@@ -82,10 +97,24 @@ class ColumnMoments(OnRecords, Algorithm[Any, Any]):
     def loss(self) -> PrivacyLoss:
         return self.noise.loss
 
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the noise in each sum and each sum of squares."""
+        if isinstance(self.noise, Gaussian):
+            return self.noise.standard_deviation
+        return self.noise.scale * math.sqrt(self.classes * (1 + 2 * self.task.features) + 1)
+
+    @property
+    def count_spread(self) -> float:
+        """The standard deviation of the noise in each count."""
+        return self.spread / count_weight(self.task.features, self.task.unit)
+
     def _run(self, prepared: Records, source: Source) -> Array:
         totals = [Fraction(int(each), STEPS**2) for each in exact_moments(self.task, prepared).flat]
         noisy = np.asarray(self.noise.release(totals, source=source).value)
-        return noisy.reshape(self.classes, 1 + 2 * self.task.features)
+        noisy = noisy.reshape(self.classes, 1 + 2 * self.task.features).copy()
+        noisy[:, 0] /= count_weight(self.task.features, self.task.unit)
+        return noisy
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -131,8 +160,10 @@ def box_tiles(task: Task, records: Records) -> Iterator[tuple[Array, Array]]:
 
 
 def exact_moments(task: Task, records: Records) -> Any:
-    """Count, sums and squares (less 1/2) of every class in steps of 2^-42: not releasable."""
-    return records.exact_added(lambda piece: _moments(task, piece))
+    """Count (times its weight), sums and squares (less 1) of every class in steps of 2^-42: not releasable."""
+    made = records.exact_added(lambda piece: _moments(task, piece))
+    made[:, 0] *= count_weight(task.features, task.unit)  # here, where numbers are Python's: no tile gets too large
+    return made
 
 
 def _moments(task: Task, records: Records) -> Any:
@@ -141,6 +172,6 @@ def _moments(task: Task, records: Records) -> Any:
     for steps, places in box_tiles(task, records):
         member = (places[:, None] == np.arange(classes)).astype(np.float64)
         counts = member.sum(axis=0) * float(STEPS**2)
-        squares = member.T @ np.square(steps) - 0.5 * counts[:, None]
+        squares = member.T @ np.square(steps) - counts[:, None]
         total.add(np.concatenate([counts[:, None], member.T @ steps * STEPS, squares], axis=1))
     return total.exact_sum()

@@ -10,7 +10,7 @@ from privet._numerics import Array
 from privet.learn.problem import Task
 from privet.learn.solvers.equations import reach
 from privet.learn.solvers.exact_totals import STEPS, Factors, WholeRows
-from privet.mechanisms import Gaussian, Sensitivity, Source
+from privet.mechanisms import Ball, Gaussian, Sensitivity, Source
 from privet.privacy import Unit
 
 _COUNTED = Fraction(3, 4)  # what a record counts beside its target: one of y = 1/2 then has the least noise in its mean
@@ -47,14 +47,16 @@ class Mean(NamedTuple):
         return (self.noise / task.constant) ** 2 if task.intercept else 0.0
 
 
-def bought_mean(part: Gaussian, task: Task, moments: Array, source: Source) -> Mean:
+def bought_mean(part: Gaussian | Ball, task: Task, moments: Array, source: Source) -> Mean:
     """The mean from a noisy sum of targets and a noisy number of records, read off the exact Gram of rows and targets."""
     constant = whole_constant(task)
     total, many = int(moments[-2, -1]) // constant, int(moments[-2, -2]) // constant**2  # without a rest
     noisy = part.release([Fraction(total, STEPS), _COUNTED * many], source=source).value
-    count = max(float(noisy[1]) / float(_COUNTED), part.sigma)
+    # of each coordinate of a ball of two numbers, or of normal noise
+    sigma = part.scale * math.sqrt(3.0) if isinstance(part, Ball) else part.sigma
+    count = max(float(noisy[1]) / float(_COUNTED), sigma)
     mean = min(1.0, max(-1.0, float(noisy[0]) / count))
-    own, loose = part.sigma / count, part.sigma / float(_COUNTED) / count
+    own, loose = sigma / count, sigma / float(_COUNTED) / count
     return Mean(mean, math.hypot(own, mean * loose), count, loose)
 
 
@@ -112,6 +114,14 @@ def shrunk_mean(mean: float, noise: float) -> float:
 def whole_constant(task: Task) -> int:
     """The entry of the constant column in whole steps."""
     return int(task.constant * STEPS)
+
+
+def flat(task: Task, level: int) -> Array:
+    """The coefficients that predict the level, in whole steps, for every row."""
+    made = np.zeros(task.dimension)
+    if level:
+        made[-1] = level / whole_constant(task)
+    return made
 
 
 def distances(level: int) -> Factors:
