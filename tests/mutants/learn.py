@@ -405,9 +405,16 @@ SEARCH, TRIES = "learn/search/private_search.py", "tests/learn/test_search.py"
 plant(
     "search: the score is not paid",
     "learn:SearchFit._tries",
-    "return [(plan.loss, self.judge.loss) for plan in self.plans]",
-    "return [(plan.loss,) for plan in self.plans]",
+    "(*losses_of(self.encoders_of(place), plan), self.judge.loss)",
+    "(*losses_of(self.encoders_of(place), plan), *())",
     TRIES,
+)
+plant(
+    "search: an encoder is not paid",
+    "learn:losses_of",
+    "(*(each.plan.loss for each in encoders if each.plan is not None), plan.loss)",
+    "(plan.loss,)",
+    "tests/learn/test_search_chains.py -k paid_for",
 )
 plant(
     "search: the score is exact",

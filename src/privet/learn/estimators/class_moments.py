@@ -84,7 +84,7 @@ def _pooled(seen: Array, off: Array, least: float) -> Array:
 
 
 def _weights(distances: Array, widths: Array, noise: Array) -> Array:
-    """How likely each width is in every column, with the share of columns that have it found from all of them: `widths`
+    """Chances of each width in every column, with the share of columns that have it found from all of them: `widths`
     and `noise` are variances of the distances (classes x columns); the first axis of widths is the grid."""
     total = widths + noise
     fit = -0.5 * (np.log(total) + distances**2 / total).sum(axis=1)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from privet._validate import instance, items
 from privet.errors import InvalidData, InvalidParameter
 from privet.learn.estimators import PCA, GaussianNB, MinMaxScaler, PrivateEstimator, StandardScaler
 from privet.learn.estimators.linear import LinearModel
@@ -48,6 +49,25 @@ def steps_of(estimator: object) -> tuple[list[Any], Any]:
             f"a search scores classifiers and regressions, each of one fit: {type(model).__name__} is none of them"
         )
     return encoders, model
+
+
+def check_model(model: object) -> None:
+    """Refuse a model among those of a search that none can try."""
+    try:
+        steps_of(model)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"models: {problem}") from None
+
+
+def checked_encoders(encoders: object, many: int) -> tuple[Encoders, ...]:
+    """The encoders of each of so many models, or nothing."""
+    made = tuple(
+        tuple(instance("encoders", each, Encoder) for each in items("encoders", of))
+        for of in items("encoders", encoders)
+    )
+    if len(made) not in (0, many):
+        raise InvalidParameter("encoders must hold the encoders of each of the models, or nothing")
+    return made
 
 
 def freed(estimator: Any) -> Any:
@@ -141,7 +161,7 @@ def admit(encoders: Encoders, plan: Any, records: object) -> None:
         return
     columns = plan.task.features
     for each in reversed(encoders):
-        columns = each.plan.task.features if isinstance(each.model, PCA) else columns  # type: ignore[union-attr]
+        columns = each.plan.task.features if isinstance(each.model, PCA) else columns
     if records.columns != columns:
         raise InvalidData(f"the rows must have {columns} columns")
     plan._admit(Seen(records, plan.task.features, records.target_kind))

@@ -29,6 +29,8 @@ from privet.learn.search.chain import (
     Encoders,
     admit,
     check_different,
+    check_model,
+    checked_encoders,
     fit_of,
     fitted_encoder,
     freed,
@@ -345,9 +347,8 @@ class SearchFit(Algorithm[Any, Any]):
             instance("plans", plan, Mechanism)
             if not isinstance(plan.task.target, Classes | Interval | Counts):  # type: ignore[attr-defined]
                 raise InvalidParameter("a search scores models of classes, or of numbers within bounds_y")
-            steps_of(model)
-        if self.encoders and len(self.encoders) != len(self.plans):
-            raise InvalidParameter("encoders must hold the encoders of each of the models, or nothing")
+            check_model(model)
+        set_frozen(self, encoders=checked_encoders(self.encoders, len(self.plans)))
         instance("judge", self.judge, Gaussian, Laplace)
         set_frozen(self, mean=above("mean", self.mean, 0.0))
         if self.law not in get_args(Law):
