@@ -1,6 +1,7 @@
 """How far the workloads are from the best that is known: ours, the bound or the peer, and the ratio, setting by setting.
 
-`python benchmarks/workloads_limits.py [gaussian] [streams] [pure] [automatic] [tables] [--large]`: all unless named.
+`python benchmarks/workloads_limits.py [gaussian] [streams] [pure] [automatic] [automatic1] [rectangles]
+[rectangles_rho] [tables] [--large]`: all unless named.
 The peers are closed forms and trees that are computed here; CPU seconds of one thread.
 """
 
@@ -8,6 +9,7 @@ import argparse
 import math
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -18,13 +20,16 @@ import numpy as np  # noqa: E402
 from privet.workloads import (  # noqa: E402
     DAWA,
     MWEM,
+    AdaptiveGrid,
     AllRanges,
     Automatic,
     BinaryTreeCount,
+    Cells,
     Hierarchical,
     Marginals,
     Points,
     Prefix,
+    Product,
     RangeQueries,
     SquareRootCount,
     TreeCount,
@@ -98,31 +103,100 @@ def squares_of(workload, cells):
     return float(len(sums) * np.sum(sums**2) / workload.queries)
 
 
-def automatic(size=1_024, draws=2, epsilon=0.1):
-    """`Automatic` (rows public, rows paid for) beside the best of what it chooses from, on the sets of DPBench."""
+def compared(asked, sets, rows, promise, tried, draws, size_of, rng):
+    """The root mean squared error of each strategy on each set; unbiased ones are computed."""
+    made = {name: asked.for_budget(strategy=each, **promise) for name, each in tried.items()}
+    errors = {name: [] for name in made}
+    for shares in sets.values():
+        drawn = [rng.multinomial(rows, shares.reshape(-1)).reshape(shares.shape) for _ in range(draws)]
+        for name, mechanism in made.items():
+            off = [size_of(mechanism.simulate(x, 1)[0].histogram - x) for x in drawn]
+            errors[name].append(math.sqrt(np.mean(off)))
+    return errors | {"unbiased": [asked.plan(**promise).best.rmse] * len(sets)}
+
+
+def told(task, sets, errors):
+    """Ratios to the best column of each set: geometric mean (worst set), of sets tuned on and of those kept apart."""
+    best = np.minimum.reduce([np.array(each) for each in errors.values()])
+    words = []
+    for name, each in errors.items():
+        ratios = np.array(each) / best
+        parts = [ratios[[set_ in APART for set_ in sets]], ratios[[set_ not in APART for set_ in sets]]]
+        kept, tuned = (f"{np.exp(np.mean(np.log(r))):.2f} ({np.max(r):.2f})" if len(r) else "-" for r in parts)
+        words.append(f"{name} {tuned} | {kept}")
+    print(f"{task}: {'; '.join(words)}", flush=True)
+
+
+# what constants were not tuned on
+APART = {"GrossCompenMDSalary1", "MEDCOST", "RejectStats_0_4096_no_outliers", "bids"}
+APART |= {f"RejectStats_{i}_4096_no_outliers_filter_7_2" for i in (0, 4)}
+APART |= {"MDSalary2D", "cabspottingE", "twitter", "towns", "diagonal"}
+
+
+def read_sets(kind):
+    """The sets of DPBench of one or two dimensions (`d1_`, `d2_`), as shares."""
     arrays = np.load(Path(os.environ.get("PRIVET_DATA", "../shared/data")) / "dpbench" / "dpbench.npz")
-    sets = [arrays[name].reshape(size, -1).sum(axis=1) for name in arrays.files if name.startswith("d1_")]
+    return {name[3:]: arrays[name] / arrays[name].sum() for name in arrays.files if name.startswith(kind)}
+
+
+def automatic(epsilon, size=1_024, draws=4):
+    """`Automatic` (rows public, rows paid for) beside the best of what it chooses from, on the sets of DPBench."""
+    sets = {name: shares.reshape(size, -1).sum(axis=1) for name, shares in read_sets("d1_").items()}
     rng = np.random.default_rng(0)
-    for kind in (Prefix, AllRanges):
+    for kind in (Prefix, AllRanges, Points):
         asked = RangeQueries(workload=kind(size))
-        unbiased = asked.plan(epsilon=epsilon).best.rmse
-        for product in (100, 300, 1_000, 3_000, 10_000):
+        for product in (100, 300, 1_000, 3_000, 10_000, 100_000):
             rows = int(product / epsilon)
-            tried = {"public": Automatic(rows=rows), "paid": Automatic(), "DAWA": DAWA()}
-            made = {name: asked.for_budget(epsilon=epsilon, strategy=each) for name, each in tried.items()}
-            errors = {name: [] for name in made}
-            for shares in sets:
-                drawn = [rng.multinomial(rows, shares / shares.sum()) for _ in range(draws)]
-                for name, mechanism in made.items():
-                    off = [squares_of(asked.workload, mechanism.simulate(x, 1)[0].histogram - x) for x in drawn]
-                    errors[name].append(math.sqrt(np.mean(off)))
-            best = np.minimum.reduce([*errors.values(), np.full(len(sets), unbiased)])
-            words = [f"{n} {np.exp(np.mean(np.log(e / best))):.2f} ({np.max(e / best):.2f})" for n, e in errors.items()]
-            off = np.exp(np.mean(np.log(unbiased / best)))
-            print(
-                f"{kind.__name__}({size:,}), epsilon x rows {product:,}: {', '.join(words)}, unbiased {off:.2f}",
-                flush=True,
+            dawa = DAWA(inner=Cells()) if kind is Points else DAWA()
+            tried = {"public": Automatic(rows=rows), "paid": Automatic(), "DAWA": dawa, "grid": AdaptiveGrid()}
+            found = compared(
+                asked, sets, rows, {"epsilon": epsilon}, tried, draws, partial(squares_of, asked.workload), rng
             )
+            told(f"{kind.__name__}({size:,}), epsilon x rows {product:,}", sets, found)
+
+
+def two_dimensions(promises, side=256, draws=3):
+    """`Automatic` beside the unbiased default and the grid itself, rectangles of real and made-up places."""
+    rng = np.random.default_rng(1)
+    sets = read_sets("d2_") | made_up(side)
+    ranges = AllRanges(side).gram()
+
+    def rectangles(off):
+        return float(np.sum(off * (ranges @ off @ ranges)) / Product((AllRanges(side), AllRanges(side))).queries)
+
+    def prefixes(off):
+        return float(np.mean(off.cumsum(axis=0).cumsum(axis=1) ** 2))
+
+    for promise in promises:
+        for kind, size_of in ((AllRanges, rectangles), (Prefix, prefixes)):
+            asked = RangeQueries(workload=Product((kind(side), kind(side))))
+            for rows in (10**3, 10**4, 10**5, 10**6):
+                found = compared(asked, sets, rows, promise, {"paid": Automatic()}, draws, size_of, rng)
+                told(f"{kind.__name__}({side}) x 2, {promise}, {rows:,} rows", sets, found)
+                for name, *each in zip(sets, found["paid"], found["unbiased"], strict=True):
+                    print(f"    {name}: {each[0]:.1f}, unbiased {each[1]:.1f}, ratio {each[0] / each[1]:.2f}")
+
+
+def made_up(side):
+    """Even cells, clusters, a city, towns around it, and a diagonal line."""
+    rng = np.random.default_rng(7)
+    down, across = np.indices((side, side))
+
+    def spots(many, width, weight, even):
+        found = np.full((side, side), even / side**2)
+        for i, j, w, part in zip(*rng.uniform(0, side, (2, many)), width, rng.dirichlet([weight] * many), strict=True):
+            spot = np.exp(-((down - i) ** 2 + (across - j) ** 2) / (2 * w * w))
+            found += (1.0 - even) * part * spot / spot.sum()
+        return found / found.sum()
+
+    line = np.eye(side) + 0.3 * np.eye(side, k=1) + 0.3 * np.eye(side, k=-1)
+    return {
+        "even": np.full((side, side), 1.0 / side**2),
+        "clusters": spots(5, rng.uniform(3, 12, 5), 1.0, 0.0),
+        "city": spots(30, rng.uniform(1, 25, 30), 0.5, 0.1),
+        "towns": spots(60, 1 + rng.gamma(1, 10, 60), 0.3, 0.2),
+        "diagonal": line / line.sum(),
+    }
 
 
 def tables():
@@ -148,7 +222,9 @@ def tables():
 
 
 PARTS = {"gaussian": gaussian, "streams": lambda large: long_counters(), "pure": lambda large: pure_counters()}
-PARTS |= {"automatic": lambda large: automatic(), "tables": lambda large: tables()}
+PARTS |= {"automatic": lambda large: automatic(0.1), "tables": lambda large: tables()}
+PARTS |= {"automatic1": lambda large: automatic(1.0), "rectangles": lambda large: two_dimensions([{"epsilon": 0.1}])}
+PARTS |= {"rectangles_rho": lambda large: two_dimensions([{"rho": 0.005}])}
 
 
 def main():

@@ -9,11 +9,11 @@ from privet import testing
 from privet.learn.solvers import boosted_ssp, coordinate
 from privet.mechanisms import registered_mechanisms
 from privet.testing.flows import TRUSTED, exact_flows
-from privet.workloads import DAWA, MWEM, Automatic
+from privet.workloads import DAWA, MWEM, AdaptiveGrid, Automatic
 from privet.workloads.adaptive import AdaptiveStrategy
 from tests.seams import toy
 
-STRATEGIES = [DAWA(), MWEM(), Automatic()]
+STRATEGIES = [AdaptiveGrid(), DAWA(), MWEM(), Automatic()]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda each: each.name)

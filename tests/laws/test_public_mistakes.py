@@ -11,6 +11,7 @@ from privet.mechanisms import Mechanism, Release
 from privet.workloads import (
     DAWA,
     MWEM,
+    AdaptiveGrid,
     AllRanges,
     Automatic,
     Buckets,
@@ -31,6 +32,7 @@ from privet.workloads import (
     ResidualTables,
     Rows,
     SquareRoot,
+    Tiles,
     Wavelet,
 )
 from tests.firsts import mechanism_examples
@@ -111,7 +113,9 @@ BY = [
     DAWA(inner=EveryQuery()),
     MWEM(rounds=2),
     Automatic(),
+    AdaptiveGrid(),
     Buckets((2, 6)),
+    Tiles(((1,), (2, 6))),
     LowFrequencies(2),
     "cells",
     Cells,

@@ -5,7 +5,7 @@ from tests.mutants.mutant import Table
 _LAWS = "tests/laws/test_mechanisms.py -m '' -k 'test_law and (adaptive_queries or noisy_partition)'"
 ADAPTIVE = Table(
     "tests/workloads/test_dawa.py",
-    "tests/workloads/test_mwem.py tests/workloads/test_automatic.py",
+    "tests/workloads/test_mwem.py tests/workloads/test_automatic.py tests/workloads/test_adaptive_grid.py",
     _LAWS,
 )
 plant = ADAPTIVE.plant
@@ -117,4 +117,54 @@ plant(
     "workloads:mwem._parts",
     "if task.target.covers(spent) else",
     "if task.target.delta > 0.0 else",
+)
+_GRID = "tests/workloads/test_adaptive_grid.py tests/workloads/test_rectangles.py"
+plant(
+    "grid: the true number of rows says how many blocks there are",
+    "workloads:AdaptiveGrid._run",
+    "rows = max(0.0, float(self._total(task).release(int(cells.sum()), source=source).value))",
+    "rows = float(cells.sum() + 0 * self._total(task).release(int(cells.sum()), source=source).value)",
+    _GRID,
+)
+plant(
+    "grid: blocks are cut by their true counts",
+    "workloads:two_levels",
+    "cuts = tile_cuts(lines, blocks.measured, noise_of(task, fine))",
+    "cuts = tile_cuts(lines, blocks.design.measure(table), noise_of(task, fine))",
+    _GRID,
+)
+plant(
+    "grid: both levels with the whole of the budget",
+    "workloads:AdaptiveGrid._halves",
+    "return task.part_of(price, self.first), task.part_of(price, 1.0 - self.first)",
+    "return price, price",
+    _GRID,
+)
+plant(
+    "a part of mu instead of its square",
+    "workloads:Task.part_of",
+    "kept = Guarantee(mu=1.0 / price.noise_multiplier).share(part)",
+    "kept = Guarantee(mu=1.0 / price.noise_multiplier * (1.0 - (1.0 - part) ** 2) ** 0.5)",
+    _GRID,
+)
+plant(
+    "rectangles: a move between tiles counts once",
+    "workloads:Rectangles._farthest",
+    "return 2 * sum((weight if norm",
+    "return 1 * sum((weight if norm",
+    _GRID,
+)
+plant(
+    "rectangles: what a block says counts as much as all of its tiles",
+    "workloads:Rectangles._trust",
+    "own = float(self.above) ** 2 * self._tiles",
+    "own = float(self.above) ** 2 * self._tiles**0",
+    _GRID,
+)
+plant(
+    "rectangles: guesses pass for measurements",
+    "workloads:Rectangles.biased",
+    "    def biased(self) -> bool:\n        return True",
+    "    def biased(self) -> bool:\n        return False",
+    _GRID,
 )

@@ -9,60 +9,65 @@ from privet.errors import PrivetError
 from privet.privacy import Guarantee, Unit
 from privet.workloads import (
     DAWA,
+    AdaptiveGrid,
     AdaptiveQueries,
+    AllRanges,
     Automatic,
     Bucketed,
     Buckets,
     Hierarchical,
     Marginals,
-    PIdentity,
     Points,
     Prefix,
+    Product,
     RangeQueries,
+    ResidualTables,
 )
 from privet.workloads.adaptive import AdaptiveStrategy, Task
 from privet.workloads.adaptive.automatic import even_ends, uneven_error
+from privet.workloads.strategy import Strategy
 
 
-def test_more_rows_mean_narrower_buckets_and_then_none():
-    task = Task(Prefix(64), Guarantee(0.1))
-    found = [Automatic().choice(task, rows) for rows in (1.0, 100.0, 1e3, 1e7)]
-    assert len(found[0].ends) == 1
-    assert all(isinstance(each, Buckets) for each in found[:3])
-    assert len(found[0].ends) < len(found[1].ends) < len(found[2].ends)
-    assert isinstance(found[3], PIdentity)
+@pytest.mark.parametrize("promise", [Guarantee(0.1), Guarantee(rho=0.005), Guarantee(0.1, 1e-6)], ids=str)
+@pytest.mark.parametrize("workload", [Prefix(64), AllRanges(64), Product((AllRanges(24), Prefix(24)))], ids=str)
+def test_few_rows_are_asked_of_a_grid_and_many_without_bias(workload, promise):
+    task = Task(workload, promise)
+    found = [Automatic().choice(task, rows) for rows in (1.0, 100.0, 1e9)]
+    assert found[:2] == [AdaptiveGrid()] * 2
+    assert isinstance(found[2], Strategy)
 
 
 def test_single_cells_are_asked_of_dawa_in_between():
     task = Task(Points(64), Guarantee(0.1))
     assert isinstance(Automatic().choice(task, 500.0), DAWA)
-    assert not isinstance(Automatic().choice(task, 1e6), DAWA)
+    many = [rows for rows in 10.0 ** np.arange(2, 8, 0.25) if isinstance(Automatic().choice(task, rows), Strategy)]
+    assert 500.0 < many[0] < 1e5  # beyond DAWA no grid: it would guess the cells that hold most rows
+    assert many[-1] == 10.0**7.75
+    assert len(many) > 12
     assert not isinstance(Automatic().choice(Task(Points(64), Guarantee(rho=0.005)), 500.0), DAWA)
 
 
-@pytest.mark.parametrize("workload", [Prefix(64), pv.workloads.AllRanges(64)], ids=str)
-def test_sums_are_asked_of_dawa_in_between(workload):
-    """Between buckets, for few rows, and unbiased answers, for many; of a pure budget, whose parts add up."""
-    task = Task(workload, Guarantee(0.1))
-    assert isinstance(Automatic().choice(task, 500.0), Buckets)
-    assert isinstance(Automatic().choice(task, 10_000.0), DAWA)
-    assert isinstance(Automatic().choice(task, 1e6), PIdentity)
-    assert not isinstance(Automatic().choice(Task(workload, Guarantee(rho=0.005)), 10_000.0), DAWA)
-    assert Automatic(rows=10_000)._prices(task)[0].pure() < 0.1
-
-
-def test_between_buckets_and_answers_without_bias_the_choice_is_ahead_of_both():
-    """A histogram of steps, 10,000 rows, epsilon 0.1."""
-    steps = np.repeat([0, 100, 2, 0, 38, 10, 0, 6], 64)
+def test_the_choice_is_ahead_of_answers_without_bias_and_of_even_buckets():
+    """A histogram of steps, 1,000 rows, epsilon 0.1."""
+    steps = np.repeat([0, 10, 0, 0, 4, 1, 0, 1], 64)
     asked = RangeQueries(workload=Prefix(512))
 
     def error(strategy):
         drawn = asked.for_budget(epsilon=0.1, strategy=strategy).simulate(steps, 12, source=noise.Seeded(1))
         return np.sqrt(np.mean([np.mean(np.cumsum(each.histogram - steps) ** 2) for each in drawn]))
 
-    chosen = error(Automatic(rows=10_000))
-    assert chosen < 0.95 * asked.plan(epsilon=0.1, strategy=Hierarchical()).best.rmse
-    assert chosen < 0.5 * error(Buckets(even_ends(512, 128)))
+    chosen = error(Automatic())
+    assert chosen < 0.7 * asked.plan(epsilon=0.1, strategy=Hierarchical()).best.rmse
+    assert chosen < 0.7 * error(Buckets(even_ends(512, 256)))
+    assert chosen < error(DAWA())
+
+
+def test_tables_of_two_attributes_stay_unbiased_where_noise_is_small():
+    """Residual tables answer them with little noise: a grid would guess them."""
+    tables = Marginals((64, 64), ((0,), (1,)))
+    assert isinstance(Automatic().choice(Task(tables, Guarantee(rho=0.5)), 10_000.0), ResidualTables)
+    found = RangeQueries(workload=tables).release(np.full((64, 64), 3), rho=0.5, strategy=Automatic()).value
+    assert not found.answers(tables).noise_only
 
 
 def test_strategies_that_cannot_answer_are_left_out():
@@ -179,7 +184,7 @@ def test_question_of_a_ledger():
     [
         lambda: Automatic(rows=-1),
         lambda: Automatic(share=1.0),
-        lambda: RangeQueries(workload=Marginals((2, 2), ((0,),))).for_budget(epsilon=1.0, strategy=Automatic()),
+        lambda: RangeQueries(workload=Marginals((2, 2, 2), ((0,),))).for_budget(epsilon=1.0, strategy=Automatic()),
     ],
 )
 def test_nonsense_is_refused(make):
@@ -208,13 +213,13 @@ def test_prefix_sums_never_fall_and_are_never_worse():
 
 def test_ranges_stay_unbiased_unless_asked():
     found = RangeQueries(domain=8).release([0, 0, 5, 0, 0, 0, 9, 0], epsilon=0.5, source=noise.Seeded(1)).value
-    ranges = pv.workloads.AllRanges(8)
+    ranges = AllRanges(8)
     assert found.answers(ranges).value == pytest.approx(ranges.answers(found.histogram))
     assert np.min(found.answers(ranges, non_negative=True).value) >= -1e-9
 
 
 def test_energies_of_even_buckets_are_those_of_the_matrix(monkeypatch):
-    for workload in (Prefix(24), pv.workloads.AllRanges(24), Points(24)):
+    for workload in (Prefix(24), AllRanges(24), Points(24)):
         asked = Bucketed(workload, even_ends(24, 4))
         exact = [asked.block_energy(width) for width in (1, 2, 6)]
         monkeypatch.setattr("privet.workloads.bucketed.DENSE", 1)

@@ -10,12 +10,14 @@ from privet.workloads import (
 from privet.workloads.adaptive import (
     DAWA as DAWA,
     MWEM as MWEM,
+    AdaptiveGrid as AdaptiveGrid,
     AdaptiveQueries as AdaptiveQueries,
     Automatic as Automatic,
     Buckets as Buckets,
     Fitted as Fitted,
     LowFrequencies as LowFrequencies,
     NoisyPartition as NoisyPartition,
+    Tiles as Tiles,
 )
 from privet.workloads.all_ranges import AllRanges as AllRanges
 from privet.workloads.answers import Answers as Answers

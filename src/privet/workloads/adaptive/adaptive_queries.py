@@ -1,6 +1,6 @@
 """The mechanism of strategies that look at the data: a whole algorithm, paid once for its parts."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Unpack, final
 
@@ -12,6 +12,7 @@ from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Form, Kept, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit
+from privet.workloads.adaptive.adaptive_grid import AdaptiveGrid, block_lines, noise_of, tile_cuts
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.automatic import Automatic
 from privet.workloads.adaptive.dawa import DAWA
@@ -20,6 +21,7 @@ from privet.workloads.families.counts import whole_counts
 from privet.workloads.families.histograms import admit_histogram
 from privet.workloads.points import Points
 from privet.workloads.prefix import Prefix
+from privet.workloads.product import Product
 from privet.workloads.workload import Workload, as_workload
 
 
@@ -34,7 +36,7 @@ class AdaptiveQueries(Algorithm[Any, Any]):
     **Guarantee:** the composition of the parts, which is `target` or a rounding less.
     **Sensitivity:** that of each part, for `unit`, `max_rows` rows a person, and rows that may lie outside the domain.
     **Error:** the noise with every answer; what is guessed comes on top.
-    **Reference:** proof notes workloads/dawa, workloads/mwem.
+    **Reference:** proof notes workloads/dawa, workloads/mwem, workloads/adaptive_grid, workloads/automatic.
 
     >>> mechanism = AdaptiveQueries.for_budget(epsilon=1.0, workload=Prefix(8), strategy=DAWA())
     >>> mechanism.release([9, 8, 9, 9, 0, 0, 1, 0]).value.histogram.shape
@@ -106,7 +108,7 @@ class AdaptiveQueries(Algorithm[Any, Any]):
         few, many, other = np.array([0, 0, 9, 9]), np.array([0, 1, 9, 9]), np.array([0, 1, 8, 9])
         plain: dict[str, Any] = {"workload": Prefix(4), "unit": Unit()}
         moved = plain | {"unit": Unit("replace")}
-        for strategy in (DAWA(), MWEM(rounds=2), Automatic(rows=3)):
+        for strategy in (DAWA(), MWEM(rounds=2), Automatic(rows=3), AdaptiveGrid(rows=20)):
             lengths: Any = "public" if isinstance(strategy, MWEM) else "protected"
             pure = cls.for_budget(epsilon=1.0, strategy=strategy, **plain)
             yield Example(pure, few, many, Guarantee(1.0), cost="costly", lengths=lengths)
@@ -120,21 +122,43 @@ class AdaptiveQueries(Algorithm[Any, Any]):
 def _steered() -> Iterable[Example]:
     """Pairs in which one row decides: how many buckets there are, and which query is answered worst."""
     wide = AdaptiveQueries.for_budget(epsilon=0.1, workload=Prefix(16), strategy=Automatic())
-    chosen, edge = Automatic(), _first_edge(wide)
+    edge = _edge(lambda rows: Automatic().choice(wide.task, rows))
     left = np.bincount(np.arange(edge) % 16, minlength=16)
-    assert chosen.choice(wide.task, float(edge)) != chosen.choice(wide.task, float(edge - 1))
     fewer = left - (np.arange(16) == (edge - 1) % 16)
     yield Example(wide, left, fewer, Guarantee(0.1), cost="costly", lengths="protected")
-    worst = AdaptiveQueries.for_budget(epsilon=1.0, workload=Points(4), strategy=MWEM(rounds=2), unit=Unit("replace"))
-    first, second = np.array([300, 301, 100, 100]), np.array([301, 300, 100, 100])
+    worst = AdaptiveQueries.for_budget(epsilon=1.0, workload=Points(6), strategy=MWEM(rounds=2), unit=Unit("replace"))
+    first, second = np.array([300, 301, 200, 200, 200, 200]), np.array([301, 300, 200, 200, 200, 200])
     yield Example(worst, first, second, Guarantee(1.0), cost="costly")
+    yield from _gridded()
 
 
-def _first_edge(mechanism: AdaptiveQueries) -> int:
-    """The smallest number of rows at which `Automatic` takes another strategy than for one row less, from 100 on."""
-    low, high = 100, 10**6
-    first = Automatic().choice(mechanism.task, float(low))
+def _gridded() -> Iterable[Example]:
+    """Rectangles whose rows all lie in one corner, but one: it turns how finely the corner is cut, or how many blocks there
+    are."""
+    rectangles = Product((Prefix(32), Prefix(32)))
+    for strategy in (AdaptiveGrid(), Automatic()):
+        made = AdaptiveQueries.for_budget(epsilon=0.1, workload=rectangles, strategy=strategy)
+        task, left = made.task, strategy._left(made.task)
+        fine = noise_of(task, AdaptiveGrid()._halves(task, left)[1])
+        many = _edge(lambda rows: tile_cuts(((8,), (8,)), np.array([rows]), fine), low=150)  # noqa: B023 (used at once)
+        yield Example(made, _corner(many), _corner(many - 1), Guarantee(0.1), cost="costly")
+        blocks = _edge(lambda rows: block_lines(task, left, rows), low=150)  # noqa: B023 (used at once)
+        yield Example(made, _corner(blocks), _corner(blocks - 1), Guarantee(0.1), cost="costly")
+    moved = AdaptiveQueries.for_budget(rho=0.005, workload=rectangles, strategy=Automatic(), unit=Unit("replace"))
+    yield Example(moved, _corner(300), _corner(299, far=1), Guarantee(rho=0.005), cost="costly")
+
+
+def _corner(rows: int, far: int = 0) -> Array:
+    found = np.zeros((32, 32), dtype=np.int64)
+    found[0, 0], found[31, 31] = rows, far
+    return found
+
+
+def _edge(choice: Callable[[float], object], low: int = 100, high: int = 10**6) -> int:
+    """The smallest number of rows, from `low` on, at which the choice is another than for one row less."""
+    first = choice(float(low))
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if Automatic().choice(mechanism.task, float(middle)) == first else (low, middle)
+        low, high = (middle, high) if choice(float(middle)) == first else (low, middle)
+    assert choice(float(high)) != choice(float(high - 1))
     return high

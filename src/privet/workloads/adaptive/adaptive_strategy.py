@@ -76,6 +76,21 @@ class Task:
         kept = _normal_rest(self.target, beside) if self.target.delta else self.share(part)
         return GaussianLoss(Gaussian.for_budget(**kept.keywords(), sensitivity=1.0).scale, unit=self.unit)
 
+    def part_of(self, price: PrivacyLoss, part: float) -> PrivacyLoss:
+        """The price of so much of a measurement: of its epsilon, or of the square of its mu. Parts that sum to at most 1
+        cost together what the whole does, or a rounding less.
+
+        >>> from privet.workloads import Prefix
+        >>> round(Task(Prefix(8), Guarantee(1.0)).part_of(PureLoss(0.5), 0.4).pure(), 9)
+        0.2
+        """
+        if not isinstance(price, GaussianLoss):
+            epsilon = Guarantee(price.pure()).share(part).epsilon
+            assert epsilon is not None
+            return PureLoss(epsilon, unit=self.unit)
+        kept = Guarantee(mu=1.0 / price.noise_multiplier).share(part)
+        return GaussianLoss(Gaussian.for_budget(**kept.keywords(), sensitivity=1.0).scale, unit=self.unit)
+
     def ratio(self, price: PrivacyLoss) -> Fraction:
         """The scale of the noise over the sensitivity of what is measured, at the given price.
 

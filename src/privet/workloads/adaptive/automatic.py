@@ -11,8 +11,8 @@ from privet._validate import at_least, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Geometric, Source, row_sensitivity
 from privet.privacy import PrivacyLoss
+from privet.workloads.adaptive.adaptive_grid import AdaptiveGrid, fits_grid, grid_error, two_levels
 from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
-from privet.workloads.adaptive.buckets import Buckets
 from privet.workloads.adaptive.dawa import DAWA, fits_buckets
 from privet.workloads.adaptive.noisy_partition import MOST_CELLS
 from privet.workloads.answers import Answers
@@ -21,18 +21,19 @@ from privet.workloads.strategy import Strategy
 from privet.workloads.workload import Workload
 
 _SPREAD = 0.5  # the square of the imbalance of two halves of a block, relative to it: typical of published histograms
-_MANY = 2**14  # buckets, at most
-_CELLS, _SUMS = (0.1, 8.0), (5.0, 150.0)  # where DAWA wins: the bias of one bucket, foreseen, over the unbiased error
+_SEARCHED = 256  # cells up to which a search for the best Gaussian strategy is over in a second or two
+_CELLS = (0.1, 8.0)  # where single cells are asked of DAWA: the bias of one bucket, foreseen, over the unbiased error
 _POINTS = 0.05  # workloads that put less than this share of their weight on the total ask for single cells
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Automatic(AdaptiveStrategy):
-    """The best strategy for about this many rows: unbiased where they are many, even buckets or DAWA where they are few.
+    """The best strategy for about this many rows: unbiased where they are many, an adaptive grid where they are few, and
+    DAWA in between where single cells of one dimension are asked for. For one or two dimensions.
 
     `rows` is a public guess of the number of rows (an order of magnitude will do); without it, `share` of the budget
-    measures it. Nothing else about the data enters: the bias of buckets is foreseen from a public model of how uneven
+    measures it. Nothing else about the data enters the choice: bias is foreseen from a public model of how uneven
     histograms are, which can make the choice worse and the guarantee not.
 
     **Guarantee:** a noisy total where `rows` is not given, and what is chosen with the rest of the budget.
@@ -57,8 +58,8 @@ class Automatic(AdaptiveStrategy):
             set_frozen(self, rows=at_least("rows", self.rows, 0.0))
 
     def _check(self, task: Task) -> None:
-        if len(task.workload.shape) != 1:
-            raise InvalidParameter("the choice is made for cells of one dimension: leave strategy out")
+        if len(task.workload.shape) > 2:
+            raise InvalidParameter("the choice is made for cells of one or two dimensions: leave strategy out")
         self._prices(task)
         self.choice(task, 0.0)  # what is wrong with every strategy is said before the total is paid for
         if _fits_dawa(task):
@@ -91,41 +92,38 @@ class Automatic(AdaptiveStrategy):
         chosen = self.choice(task, rows)
         if isinstance(chosen, DAWA):
             return chosen._run(self._inside(task), cells, source)
-        return task.measuring(self._left(task), chosen).release(cells, source=source).value
+        if isinstance(chosen, AdaptiveGrid):
+            return two_levels(chosen, task, self._left(task), rows, cells, source)
+        table = cells.reshape(task.workload.shape)
+        return task.measuring(self._left(task), chosen).release(table, source=source).value
 
-    def choice(self, task: Task, rows: float) -> Strategy | DAWA:
+    def choice(self, task: Task, rows: float) -> Strategy | DAWA | AdaptiveGrid:
         """The strategy that is taken for this many rows: a function of public facts and of `rows`.
 
         >>> from privet.privacy import Guarantee
         >>> from privet.workloads import Points, Prefix
         >>> task = Task(Prefix(1024), Guarantee(0.1))
         >>> print(Automatic().choice(task, 1_000.0))
-        16 buckets by tree, best weights
+        adaptive grid
         >>> print(Automatic().choice(Task(Points(1024), Guarantee(0.1)), 10_000.0))
         DAWA, every cell over the buckets
         """
-        tried = [each for each in candidates(task.workload, task.norm) if task.norm in each.norms]
+        tried = [each for each in candidates(task.workload, task.norm) if not _takes_long(task, each)]
         unbiased = {each: noise for each in tried if (noise := _noise(task, self._left(task), each)) is not None}
         if not unbiased:
             raise InvalidParameter("the budget is too small for any strategy: its noise would not fit whole numbers")
         best = min(unbiased, key=lambda strategy: unbiased[strategy])
-        errors: dict[Strategy, float] = {best: unbiased[best]}
-        widths = [2**j for j in range(1, (task.workload.cells - 1).bit_length() + 1)]
-        uneven = uneven_error(task.workload, widths, rows)
-        for width, bias in zip(widths, uneven, strict=True):
-            if task.workload.cells > _MANY * width:  # so many buckets are no better than the cells
-                continue
-            buckets = Buckets(even_ends(task.workload.cells, width))
-            noise = _noise(task, self._left(task), buckets)
-            if noise is not None:
-                errors[buckets] = math.hypot(noise, bias)
-        winner = min(errors, key=lambda strategy: errors[strategy])
-        low, high = _CELLS if _asks_cells(task.workload) else _SUMS
-        if _fits_dawa(task) and uneven and low <= uneven[-1] / errors[best] <= high:
+        low, high = _CELLS
+        bias = _one_bucket(task.workload, rows) / unbiased[best] if _asks_cells(task.workload) else 0.0
+        if bias > high:
+            return best
+        if _fits_dawa(task) and bias >= low:
             # a search would begin anew with every partition
             fitting = [each for each in unbiased if fits_buckets(each, task.workload) and not each.searched]
             return DAWA(inner=min(fitting, key=lambda strategy: unbiased[strategy]))
-        return winner
+        if fits_grid(task, self._left(task)) and grid_error(task, self._left(task), rows) < unbiased[best]:
+            return AdaptiveGrid()
+        return best
 
     def _most(self, task: Task) -> int:
         return int(2**60 // task.workload.cells)  # their sum is counted; what is chosen cuts at its own size
@@ -136,12 +134,25 @@ class Automatic(AdaptiveStrategy):
 
 def _fits_dawa(task: Task) -> bool:
     """True in a setting that DAWA is priced for: its two parts add up to the price of one measurement."""
-    return task.norm == "l1" and 1 < task.workload.cells <= MOST_CELLS
+    return task.norm == "l1" and len(task.workload.shape) == 1 and 1 < task.workload.cells <= MOST_CELLS
+
+
+def _takes_long(task: Task, strategy: Strategy) -> bool:
+    """True for searches over large matrices, which closed forms for Gaussian noise come within some per cent of."""
+    return strategy.searched and task.norm == "l2" and task.workload.cells > _SEARCHED
 
 
 def _asks_cells(workload: Workload) -> bool:
-    """True if single cells are asked for, rather than sums."""
+    """True if single cells of one dimension are asked for, rather than sums."""
+    if len(workload.shape) > 1:
+        return False
     return float(workload.block_energy(workload.cells)) < _POINTS * workload.cells * float(workload.block_energy(1))
+
+
+def _one_bucket(workload: Workload, rows: float) -> float:
+    """The foreseen error of one bucket over everything, without noise."""
+    widths = [2**j for j in range(1, (workload.cells - 1).bit_length() + 1)]
+    return uneven_error(workload, widths, rows)[-1] if widths else 0.0
 
 
 @remember(2**20)
