@@ -56,6 +56,12 @@ class Compiled(Engine):
             sums = self._plain._sums(dict(zip(names, given, strict=False)), first, second, given[-1])
             return [sums[name] for name in names]
 
+        # A compiler leaves roundings out where it likes: norms and sums would be of other numbers.
+        if self._plain.narrow:
+            raise InvalidParameter(
+                "a model that computes in less than float32 is not compiled: what is measured would not be what is added "
+                "up, to the last bits of bfloat16; choose engine='bookkeeping'"
+            )
         example = [*parameters.values(), *leaves(made_up[0]), *leaves(made_up[1]), everyone]
         try:
             recorded = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(example)
