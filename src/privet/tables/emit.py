@@ -11,7 +11,7 @@ from privet.tables.columns import Category, Column, Float, Text
 from privet.tables.dialect import Dialect
 from privet.tables.feature_values import FeatureValues, last_mark
 from privet.tables.key_numbers import is_everything, is_small, numbers_itself
-from privet.tables.late import only_added_up, only_grouped_by, summed
+from privet.tables.late import never_missing, only_added_up, only_grouped_by, summed
 from privet.tables.mix import FOLD, LIMIT, MISSING, P, turn_of
 from privet.tables.person import Person
 from privet.tables.plan import Derive, Linked, Node, PerPerson, PersonJoin, PublicJoin, Source, Union, Where
@@ -282,7 +282,6 @@ class Emitter:
 
     def _prepared(self, plan: Bounded) -> tuple[_Relation, list[str], list[str], list[Total]]:
         """The rows that count: with a key and a person, and with every term and signed sum as a column."""
-        columns = plan.rows.columns
         inner = self.relation(plan.rows, frozenset(plan.names) | summed(plan))
         keys = [inner.aliases[name] for name in plan.names]
         sums = Sums(plan, self.values, inner.aliases, self._open, self._alias)
@@ -292,11 +291,7 @@ class Emitter:
         kept = []
         if inner.person is not None:
             # without persons a missing key is a group, which is dropped in the end: to look at every row would take longer
-            # what lies in no bin, or is no value, is no group, whatever its column says
-            bins = plan.names[-1:] if plan.bins or plan.distinct else ()
-            kept = [
-                f"{inner.aliases[name]} IS NOT NULL" for name in plan.names if not columns[name].null or name in bins
-            ]
+            kept = [f"{inner.aliases[name]} IS NOT NULL" for name in never_missing(plan)]
             picked.append(inner.person)
             kept.append(f"{inner.person} IS NOT NULL")
         first = "".join(f", {made} AS {alias}" for made, alias in sums.first.items())

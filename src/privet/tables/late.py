@@ -2,7 +2,7 @@
 
 from privet.tables.bounded import Bounded, Ticks
 from privet.tables.columns import Float, Int
-from privet.tables.expressions import Columns, Ref
+from privet.tables.expressions import Columns, Cut, Ref
 from privet.tables.plan import MOST_ROWS, Derive, Source, Where
 
 _EXACT = 2**53  # doubles hold every whole number up to here
@@ -14,6 +14,29 @@ def summed(plan: Bounded) -> frozenset[str]:
         *(each.names() for term in plan.terms for each in (*term.present, *(t.of for t in term.factors))),
         *(each.ticks.of.names() for each in plan.signed),
     )
+
+
+def never_missing(plan: Bounded) -> list[str]:
+    """The columns without whose value a row of a person does not count: keys, but for those of which a missing value is a
+    group. What lies in no bin, or is no value, is no group, whatever its column says.
+
+    Of a key that is cut at edges it is the column that is cut: an engine would write the tree of edges out into its filter,
+    and at each of them what a text is read by, which took DuckDB minutes to plan.
+    """
+    columns, bins = plan.rows.columns, plan.names[-1:] if plan.bins or plan.distinct else ()
+    return [_decided_by(plan, name) for name in plan.names if not columns[name].null or name in bins]
+
+
+def _decided_by(plan: Bounded, name: str) -> str:
+    node, above = plan.rows, set[str]()
+    while isinstance(node, Where | Derive):
+        if isinstance(node, Derive):
+            if node.name == name:
+                cut = node.expression.of if isinstance(node.expression, Cut) else None
+                return cut.name if isinstance(cut, Ref) and cut.name not in above | {name} else name
+            above.add(node.name)
+        node = node.input
+    return name
 
 
 def only_grouped_by(plan: Bounded) -> frozenset[str]:
