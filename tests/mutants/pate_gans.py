@@ -10,8 +10,8 @@ plant = PATE_GANS.plant
 plant(
     "real rows to the student",
     "pate:PATEGANPlan._run",
-    "public.learn(points, classes, labels, self.student_steps)",
-    "public.learn(teachers._points[[0] * size], classes, labels, self.student_steps)",
+    "public.learn(points, told, labels, self.student_steps)",
+    "public.learn(teachers._points[[0] * size], told, labels, self.student_steps)",
 )
 plant(
     "the student is a teacher",
@@ -39,7 +39,7 @@ plant(
 )
 plant(
     "exact shares of classes",
-    "pate:PATEGANPlan._shares",
+    "pate:gans.teacher_plan.TeacherPlan._shares",
     "np.maximum(np.asarray(noisy, dtype=float), 1.0)",
     "np.maximum(np.asarray(self.task.exact_counts(prepared, salts), dtype=float), 1.0)",
 )
@@ -82,8 +82,8 @@ plant(
 plant(
     "gradients without noise",
     "pate:GPATEPlan._run",
-    "self.aggregator.release(votes, source=source).value",
-    "votes.exact_counts.argmax(axis=1)",
+    "self.aggregator.release(asks(number, asked), source=source).value",
+    "asks(number, asked).exact_counts.argmax(axis=1)",
     G_PATE,
 )
 plant(
@@ -102,15 +102,15 @@ plant(
 )
 plant(
     "the longest gradient of all teachers is the measure of each",
-    "pate:gradients.exact_bins",
+    "pate:gans.gradients.counted",
     "ways.norm(dim=-1, keepdim=True)",
     "ways.norm(dim=-1, keepdim=True).max()",
     G_PATE,
 )
 plant(
     "a teacher without numbers is dropped",
-    "pate:gradients.exact_bins",
-    "counts += functional.one_hot(places, bins).sum(dim=0)",
-    "counts += (functional.one_hot(places, bins) * (told == told).reshape(len(ways), -1, 1)).sum(dim=0)",
+    "pate:gans.gradients.counted",
+    "return functional.one_hot(torch.bucketize(told, inner), bins).sum(dim=0)",
+    "return (functional.one_hot(torch.bucketize(told, inner), bins) * (ways == ways).all(-1)[..., None, None]).sum(dim=0)",
     G_PATE,
 )

@@ -1,6 +1,7 @@
 """G-PATE: teachers vote on gradients once in every query, and the price is that of the noise."""
 
 import math
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,12 @@ torch = pytest.importorskip("torch")
 
 import privet as pv  # noqa: E402
 from privet import accounting, audit, noise, pate  # noqa: E402
-from privet.errors import InvalidParameter  # noqa: E402
+from privet.errors import InvalidParameter, SerialisationError  # noqa: E402
 from privet.noise import KeyedStream  # noqa: E402
-from privet.pate.gans.gradients import directions, exact_bins, middles  # noqa: E402
+from privet.pate.gans.centroids import Centroids  # noqa: E402
+from privet.pate.gans.gradients import counted, directions, exact_bins, middles  # noqa: E402
 from privet.pate.gans.nets import layers_from, outputs, size_of, uniforms  # noqa: E402
+from privet.pate.gans.parts import Parts  # noqa: E402
 from privet.privacy import Repeated, Unit  # noqa: E402
 
 STREAM = KeyedStream(bytes(32))
@@ -119,6 +122,63 @@ def test_the_generator_learns_the_classes_of_images():
     made = model.sample(200, source=noise.Seeded(4))
     means = [made.images[made.classes == each].mean() for each in (0, 1)]
     assert means[1] - means[0] > 60
+
+
+def test_the_generator_learns_images_with_many_pixels():
+    """A dark field with a spot whose place is the class: teachers that lag behind the generator leave it noise."""
+    rng, spots = np.random.default_rng(2), np.zeros((2, 20, 20), np.uint8)
+    spots[0, 3:9, 3:9], spots[1, 11:17, 11:17] = 255, 255
+    classes = rng.integers(0, 2, 200)
+    asked = small(teachers=20, sigma2=0.5, rounds=60, batch=4, dimensions=32, blur=1.5, hidden=(16,), label_share=0.0)
+    asked = replace(asked, teacher_steps=3, generator_steps=10, move=2.0)
+    model = asked.fit(pate.Images(spots[classes], classes, classes=2), mu=1e4, source=noise.Seeded(3))
+    made = model.sample(100, source=noise.Seeded(4))
+    for each in (0, 1):
+        found = made.images[made.classes == each].astype(float)
+        assert np.abs(found - spots[each]).mean() < 30.0
+        assert np.abs(found - spots[1 - each]).mean() > 30.0
+
+
+def some_parts(rows, classes, parts):
+    order = np.argsort(parts, kind="stable")
+    starts = np.searchsorted(np.asarray(parts)[order], np.arange(5))
+    points = np.asarray(rows, dtype=np.float32)[order]
+    return Parts(points, np.asarray(classes)[order], starts)
+
+
+def test_linear_rules_are_means_of_their_own_part_and_of_no_other():
+    rng = np.random.default_rng(0)
+    rows, classes, parts = rng.uniform(-1, 1, (30, 6)), rng.integers(0, 2, 30), rng.integers(0, 4, 30)
+    one = Centroids(some_parts(rows, classes, parts), 2)
+    for part in range(4):
+        for each in range(2):
+            own = rows[(parts == part) & (classes == each)]
+            assert np.allclose(one.exact_means()[part, each], own.mean(axis=0), atol=1e-6)
+    more = [np.concatenate([old, new]) for old, new in ((rows, [[1e6] * 6]), (classes, [1]), (parts, [2]))]
+    two = Centroids(some_parts(*more), 2)
+    same = (one.exact_means() == two.exact_means()).all(dim=2)
+    assert same.tolist() == [[True, True], [True, True], [True, False], [True, True]]
+    with pytest.raises(SerialisationError):
+        pickle.dumps(one)
+
+
+def test_linear_rules_vote_for_the_way_from_generated_points_to_their_own():
+    rules = Centroids(some_parts([[1.0, 0.0], [-1.0, 0.0], [1.0, 1.0]], [0, 0, 0], [0, 1, 2]), 2)
+    along, centres = torch.eye(2), torch.tensor([[0.0, 0.5], [0.0, 0.0]])
+    votes = rules.exact_bins(centres, torch.tensor([0, 1]), along, 2, 1.0).exact_counts.tolist()
+    # the fourth teacher has no row, and none has one of class 1: these vote by turns
+    assert votes[0] in ([1, 3], [2, 2])
+    assert votes[1] in ([2, 2], [3, 1])
+    assert votes[2:] == [[2, 2], [2, 2]]
+
+
+def test_what_leads_nowhere_is_in_a_middle_bin():
+    nowhere = torch.zeros(4, 1, 5)
+    along = torch.tensor(directions(STREAM, 1, 3, (5,), 0.0))
+    assert counted(nowhere, along, 3, 0.5)[0].tolist() == [[0, 4, 0]] * 3
+    assert counted(nowhere, along, 4, 0.5)[0].tolist() == [[0, 2, 2, 0]] * 3
+    assert counted(nowhere[:1], along, 2, 0.5, 0)[0].tolist() == counted(nowhere[:1], along, 2, 0.5, 2)[0].tolist()
+    assert counted(nowhere[:1], along, 2, 0.5, 0)[0].tolist() != counted(nowhere[:1], along, 2, 0.5, 1)[0].tolist()
 
 
 def test_tables_go_through_the_same_door_and_a_ledger_pays():

@@ -11,7 +11,7 @@ from torch.nn import functional
 from privet.errors import SerialisationError
 from privet.noise import KeyedStream
 from privet.pate.gans.gradients import exact_bins
-from privet.pate.gans.nets import Layers, in_blocks, layers_from, outputs, size_of, uniforms, with_classes
+from privet.pate.gans.nets import Layers, layers_from, outputs, size_of, uniforms, with_classes
 from privet.pate.gans.parts import Parts
 from privet.pate.votes import Votes
 
@@ -24,7 +24,7 @@ class Discriminators:
     part, drawn from it, so that no computation of one teacher has a shape that follows the rows of another. A teacher
     whose part is empty learns from generated points alone; one whose numbers are no numbers votes "generated".
 
-    Without `hidden` layers a teacher is a linear rule for each class. They are not pickled, exported or served.
+    They are not pickled, exported or served.
     """
 
     def __init__(
@@ -39,11 +39,7 @@ class Discriminators:
     ) -> None:
         self._parts, self._classes, self._stream, self._device = parts, classes, stream, device
         self.teachers = len(parts.starts) - 1
-        self._dressed = with_classes if len(hidden) else in_blocks
-        given = self._dressed(torch.zeros(1, parts.points.shape[1]), torch.zeros(1, dtype=torch.int64), classes).shape[
-            1
-        ]
-        widths = (given, *hidden, 1)
+        widths = (parts.points.shape[1] + (classes if classes > 1 else 0), *hidden, 1)
         drawn = np.stack([uniforms(stream, i, 0, size_of(widths)) for i in range(self.teachers)])
         self._layers = layers_from(drawn, widths, device)
         self._optimizer = torch.optim.Adam(self._layers, lr=rate, betas=(0.5, 0.9))
@@ -65,13 +61,13 @@ class Discriminators:
             self._step(picked, there, self._given(points, classes))
 
     def _given(self, points: Tensor, classes: Tensor) -> Tensor:
-        return self._dressed(points.detach().to(self._device), classes.to(self._device), self._classes)
+        return with_classes(points.detach().to(self._device), classes.to(self._device), self._classes)
 
     def _step(self, picked: Tensor, there: Tensor, generated: Tensor) -> None:
         self._optimizer.zero_grad()
         loss = functional.softplus(outputs(self._layers, generated)).mean(dim=(1, 2))
         if len(self._points):
-            own = self._dressed(self._points[picked], self._classes_of[picked], self._classes)
+            own = with_classes(self._points[picked], self._classes_of[picked], self._classes)
             own = torch.where(there[:, None, None] > 0.0, own, 0.0)  # an empty part picks rows of another: none is seen
             loss = loss + there * functional.softplus(-outputs(self._layers, own)).mean(dim=(1, 2))
         torch.autograd.backward(loss.sum())
@@ -88,7 +84,7 @@ class Discriminators:
         told = classes.to(self._device)
 
         def dressed(given: Tensor) -> Tensor:
-            return self._dressed(given, told, self._classes)
+            return with_classes(given, told, self._classes)
 
         return exact_bins(self._layers, points.detach().to(self._device), along.to(self._device), bins, reach, dressed)
 

@@ -44,6 +44,17 @@ class Follower:
         given, ways = (torch.tensor(each, device=self.generator.device) for each in (latent, along))
         return Asked(given, points.detach(), classes, ways)
 
+    def centres(self, many: int) -> Tensor:
+        """The mean of so many new points of each class, a row each."""
+        self._step += 1
+        classes = len(self.generator.shares)
+        latent = latents(self._stream, LATENTS, self._step, (many, self.generator.latent))
+        given = torch.tensor(latent, device=self.generator.device)
+        told = torch.arange(classes, device=self.generator.device).repeat_interleave(many)
+        with torch.no_grad():
+            made = self.generator.points(given.repeat(classes, 1), told)
+        return made.reshape(classes, many, -1).mean(dim=1)
+
     def follow(self, asked: Asked, told: Array, bins: int, reach: float, move: float, steps: int) -> None:
         """Train the generator to make the points of a round where they were told to be."""
         values = middles(bins, reach)[np.array(told)].reshape(len(asked.points), len(asked.along))

@@ -1,28 +1,31 @@
 """G-PATE: a generator that follows the noisy votes of teachers on where its points should go."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
-from privet._numerics import Array
 from privet._progress import track
 from privet._validate import above, at_least, count, fraction, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example, Form, Gaussian, Kept, Source, register
+from privet.mechanisms import Example, Gaussian, Source, register
 from privet.noise import KeyedStream
 from privet.pate.confident_gn_max import ConfidentGNMax
 from privet.pate.gans.bought import kept, most_bought
 from privet.pate.gans.generated_model import GeneratedModel
-from privet.pate.gans.parts import exact_parts
+from privet.pate.gans.parts import Parts
 from privet.pate.gans.small_rows import counted_pair, image_pair, replaced_pair, table_pair
 from privet.pate.gans.task import GanTask
 from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
+from privet.pate.gans.teacher_plan import TeacherPlan, paid_counts
 from privet.pate.gn_max import GNMax
+from privet.pate.votes import Votes
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated
 
+if TYPE_CHECKING:
+    from privet.pate.gans.follower import Asked, Follower
+
 _WHOLE = {"teachers": 1, "rounds": 1, "batch": 1, "dimensions": 1, "bins": 2, "teacher_steps": 1, "generator_steps": 1}
+_COMPARED = 64  # generated points of each class, whose mean a linear rule compares its own with
 _SHARED = ("sigma1", "sigma2", "threshold", "batch", "dimensions", "bins", "reach", "blur", "move", "rate")
 
 
@@ -39,8 +42,10 @@ class GPATE(TeacherGAN):
     The batch, the directions and the noise say how many rounds the budget buys; `rounds` takes fewer. Queries depend on
     earlier answers, so that the price is that of the noise, whatever the teachers agree on: sums of data-dependent costs,
     by which published figures were made, promise nothing here. `blur` (images) makes neighbouring pixels move together.
-    `teacher_hidden` are the inner layers of teachers: without any, each is a linear rule for each class, whose gradients
-    agree best where parts are small.
+
+    A teacher is a linear rule for each class: the mean of its own points less that of generated ones. With the inner
+    layers `teacher_hidden` it is a network that makes `teacher_steps` steps a round; on images such teachers lag behind the
+    generator, and what it makes stays noise (benchmarks/README.md).
 
     **Guarantee:** that of the promise. **Reference:** Long et al. 2021.
 
@@ -71,15 +76,11 @@ class GPATE(TeacherGAN):
             set_frozen(self, rounds=count("rounds", self.rounds, 1))
 
     def _plan(self, task: GanTask, promise: Guarantee) -> "GPATEPlan":
-        counts = None
-        if task.classes > 1 and self.label_share:
-            share = promise.as_mu().share(self.label_share)
-            counts = Gaussian.for_budget(sensitivity=task.counts_reach, **share.keywords())
         made = GPATEPlan(
             task=task,
             teachers=self.teachers,
             rounds=self.rounds or 1,
-            counts=counts,
+            counts=paid_counts(task, promise, self.label_share),
             teacher_steps=self.teacher_steps,
             generator_steps=self.generator_steps,
             latent=self.latent,
@@ -98,7 +99,7 @@ class GPATE(TeacherGAN):
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class GPATEPlan(Algorithm[Any, GeneratedModel]):
+class GPATEPlan(TeacherPlan):
     """A generator moved by the noisy votes of teachers on their gradients: its weights.
 
     **Guarantee:** `rounds` rounds of `batch` x `dimensions` votes with normal noise, and the counts of classes.
@@ -109,13 +110,10 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
     name = "g_pate"
     at_most = True  # directions on which teachers do not agree are not answered
 
-    task: GanTask
-    teachers: int
     rounds: int
     sigma2: float
     sigma1: float | None = None
     threshold: float | None = None
-    counts: Gaussian | None = None
     batch: int = 16
     dimensions: int = 10
     bins: int = 2
@@ -125,11 +123,7 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
     generator_steps: int = 10
     move: float = 1.0
     rate: float = 0.01
-    latent: int = 16
-    hidden: tuple[int, ...] = (64,)
     teacher_hidden: tuple[int, ...] = ()
-    device: str = "cpu"
-    at: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -169,10 +163,6 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
         votes = Repeated(self.aggregator.loss, self.rounds)
         return votes if self.counts is None else Composed((self.counts.loss, votes))
 
-    @property
-    def form(self) -> Form:
-        return Kept("pate.generator")
-
     def describe(self) -> str:
         """The plan in words."""
         asked = (
@@ -185,41 +175,38 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
             return asked + "; classes are uniform"
         return asked + f"; counts of classes with noise of deviation {self.counts.scale:.4g}"
 
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
-
-    def _shares(self, prepared: Any, source: Source) -> Array:
-        """The shares of classes: paid for, or uniform."""
-        if self.counts is None:
-            return np.ones(self.task.classes)
-        salts = self._coins("rows", self.task.salts, source)
-        noisy = self.counts.release(self.task.exact_counts(prepared, salts), source=source).value
-        return np.maximum(np.asarray(noisy, dtype=float), 1.0)
-
     def _run(self, prepared: Any, source: Source) -> GeneratedModel:
-        from privet.pate.gans.discriminators import Discriminators
         from privet.pate.gans.follower import Follower
-        from privet.pate.gans.generator import Generator
 
-        shares = self._shares(prepared, source)
-        key = self._coins("parts", KeyedStream.fresh_key, source)
-        secret = self._coins("teachers", KeyedStream.fresh, source)
-        open_ = self._coins("networks", KeyedStream.fresh, source)
-        begun = Generator.begun(self.task.heads, shares, self.latent, self.hidden, open_, self.device)
-        public = Follower(begun, self.task.grid, open_, rate=self.rate)
-        parts = exact_parts(self.task.exact_units(prepared), key, self.teachers)
-        teachers = Discriminators(parts, self.task.classes, self.teacher_hidden, secret, rate=0.01, device=self.device)
+        opened = self._opened(prepared, source)
+        public = Follower(opened.generator, self.task.grid, opened.open, rate=self.rate)
+        asks = self._asker(opened.parts, opened.secret, public)
         work = track("rounds", self.rounds)
         for number in range(1, self.rounds + 1):
-            teachers.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)
             asked = public.ask(self.batch, self.dimensions, self.blur)
-            votes = teachers.exact_bins(asked.points, asked.classes, asked.along, self.bins, self.reach)
-            told = self.aggregator.release(votes, source=source).value
+            told = self.aggregator.release(asks(number, asked), source=source).value
             way = self.move * (1.0 - (number - 1) / self.rounds)  # shorter and shorter: noise then averages out
             public.follow(asked, told, self.bins, self.reach, way, self.generator_steps)
             work.advance()
-        made = public.generator
-        return GeneratedModel(self.task.to_dict(), made.numbers(), shares, self.latent, "G-PATE")
+        return self._given_out(public.generator, "G-PATE")
+
+    def _asker(self, parts: Parts, secret: KeyedStream, public: "Follower") -> "Callable[[int, Asked], Votes]":
+        """The votes of the teachers of these parts in a round, on the points that are asked about."""
+        from privet.pate.gans.centroids import Centroids
+        from privet.pate.gans.discriminators import Discriminators
+
+        if not self.teacher_hidden:
+            rules = Centroids(parts, self.task.classes, device=self.device)
+            return lambda number, asked: rules.exact_bins(
+                public.centres(_COMPARED), asked.classes, asked.along, self.bins, self.reach
+            )
+        nets = Discriminators(parts, self.task.classes, self.teacher_hidden, secret, rate=0.01, device=self.device)
+
+        def ask(number: int, asked: "Asked") -> Votes:
+            nets.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)
+            return nets.exact_bins(asked.points, asked.classes, asked.along, self.bins, self.reach)
+
+        return ask
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -236,6 +223,7 @@ class GPATEPlan(Algorithm[Any, GeneratedModel]):
         yield Example(cls(task=task, **sure), left, right, cost="costly")
         alone = sure | {"teachers": 1, "threshold": 0.5, "sigma1": 0.5}
         yield Example(cls(task=task, **alone), left, right, cost="costly")
+        yield Example(cls(task=task, teacher_hidden=(3,), **small), left, right, cost="costly")
         promise = Guarantee(mu=2.0 * (1.0 + 1e-9))  # of two rounds of four queries, each sqrt(2)/sigma2-GDP
         bought = GPATE(label_share=0.0, bins=4, **small)._plan(task, promise)
         yield Example(bought, left, right, promise, cost="costly")

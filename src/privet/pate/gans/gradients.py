@@ -49,9 +49,8 @@ def exact_bins(
     """The number of teachers that put the way to what they take for real in each bin, for each point (a row of `given`)
     and each direction (a row of `along`): private.
 
-    A teacher's gradient at a point is divided by its own length; what lies further than `reach` is in the last bin. One
-    that is no number is in the middle. Every teacher votes once for each point and direction. `dressed` are points as
-    teachers are given them.
+    Every teacher votes once for each point and direction, as `counted` says. `dressed` are points as teachers are given
+    them.
     """
 
     def taken_for_real(own: Layers, points: Tensor) -> Tensor:
@@ -60,15 +59,25 @@ def exact_bins(
     each = torch.func.vmap(torch.func.grad(taken_for_real, argnums=1), in_dims=(0, None))
     teachers = len(layers[0])
     counts = torch.zeros(len(given) * len(along), bins, dtype=torch.int64, device=given.device)
-    inner = torch.linspace(-reach, reach, bins + 1, device=given.device)[1:-1].contiguous()
     piece = max(1, _PIECE // max(dressed(given).numel(), 1))
     for start in range(0, teachers, piece):
         own = [layer[start : start + piece].detach() for layer in layers]
-        ways = each(own, given)
-        told = (ways / (ways.norm(dim=-1, keepdim=True) + 1e-30)) @ along.T
-        places = torch.bucketize(torch.nan_to_num(told, nan=0.0).reshape(len(ways), -1).contiguous(), inner)
-        counts += functional.one_hot(places, bins).sum(dim=0)
+        counts += counted(each(own, given), along, bins, reach, start).reshape(-1, bins)
     return Votes(counts.cpu().numpy().astype(np.int32), teachers=teachers, adaptive=True)
+
+
+def counted(ways: Tensor, along: Tensor, bins: int, reach: float, first: int = 0) -> Tensor:
+    """The number of teachers in each bin, for each point and direction: `ways` are (teachers, points, numbers).
+
+    A way is divided by its own length; what lies further than `reach` is in the last bin. One that is no number, or leads
+    nowhere, is in a middle bin: of two, by turns of the teachers, of whom the `first` has that number.
+    """
+    told = torch.nan_to_num((ways / (ways.norm(dim=-1, keepdim=True) + 1e-30)) @ along.T, nan=0.0)
+    numbers = [torch.arange(size, device=told.device) for size in told.shape]
+    turns = (numbers[0][:, None, None] + first + numbers[1][:, None] + numbers[2]) % 2
+    told = torch.where(told == 0.0, (turns - 0.5) * (1e-6 * reach), told).contiguous()
+    inner = torch.linspace(-reach, reach, bins + 1, device=told.device)[1:-1].contiguous()
+    return functional.one_hot(torch.bucketize(told, inner), bins).sum(dim=0)
 
 
 def middles(bins: int, reach: float) -> Array:

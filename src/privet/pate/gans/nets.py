@@ -68,19 +68,6 @@ def with_classes(points: Tensor, classes: Tensor, many: int) -> Tensor:
     return torch.cat([points, functional.one_hot(classes, many).to(points.dtype)], dim=-1)
 
 
-def in_blocks(points: Tensor, classes: Tensor, many: int) -> Tensor:
-    """Points in the block of columns of their class, and a column for each class: a linear rule then has weights of its own
-    for every class.
-
-    >>> in_blocks(torch.tensor([[5.0]]), torch.tensor([1]), 2).tolist()
-    [[0.0, 5.0, 0.0, 1.0]]
-    """
-    if many == 1:
-        return points
-    mark = functional.one_hot(classes, many).to(points.dtype)
-    return torch.cat([(mark[..., None] * points[..., None, :]).flatten(-2), mark], dim=-1)
-
-
 def written(raw: Tensor, heads: Sequence[Head]) -> Tensor:
     """Points as private rows are written: choices are made, not mixed. Gradients pass as if they were mixed."""
     made, start = [], 0

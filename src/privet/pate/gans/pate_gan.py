@@ -5,21 +5,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-import numpy as np
-
 from privet import accounting
-from privet._numerics import Array
 from privet._progress import track
 from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example, Form, Gaussian, Kept, Source, register
-from privet.noise import KeyedStream
+from privet.mechanisms import Example, Gaussian, Source, register
 from privet.pate.gans.bought import kept, most_bought
 from privet.pate.gans.generated_model import GeneratedModel
-from privet.pate.gans.parts import exact_parts
 from privet.pate.gans.small_rows import counted_pair, image_pair, replaced_pair, single_pair, table_pair
 from privet.pate.gans.task import GanTask
 from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
+from privet.pate.gans.teacher_plan import TeacherPlan, paid_counts
 from privet.pate.gn_max import GNMax
 from privet.privacy import Composed, Guarantee, PrivacyLoss
 
@@ -69,16 +65,12 @@ class PATEGAN(TeacherGAN):
             set_frozen(self, labels=count("labels", self.labels, 1))
 
     def _plan(self, task: GanTask, promise: Guarantee) -> "PATEGANPlan":
-        counts = None
-        if task.classes > 1 and self.label_share:
-            share = promise.as_mu().share(self.label_share)
-            counts = Gaussian.for_budget(sensitivity=task.counts_reach, **share.keywords())
         made = PATEGANPlan(
             task=task,
             teachers=self.teachers,
             sigma=self.sigma or max(self.teachers / 8.0, 1.0),
             labels=self.labels or 1,
-            counts=counts,
+            counts=paid_counts(task, promise, self.label_share),
             batch=self.batch,
             teacher_steps=self.teacher_steps,
             student_steps=self.student_steps,
@@ -107,7 +99,7 @@ def _with_least_noise(plan: "PATEGANPlan", promise: Guarantee) -> "PATEGANPlan":
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class PATEGANPlan(Algorithm[Any, GeneratedModel]):
+class PATEGANPlan(TeacherPlan):
     """A generator trained by the noisy labels of teacher discriminators: its weights.
 
     **Guarantee:** `labels` binary votes with normal noise, and the counts of classes where they are paid for.
@@ -117,19 +109,12 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel]):
 
     name = "pate_gan"
 
-    task: GanTask
-    teachers: int
     sigma: float
     labels: int
-    counts: Gaussian | None = None
     batch: int = 32
     teacher_steps: int = 20
     student_steps: int = 50
     generator_steps: int = 20
-    latent: int = 16
-    hidden: tuple[int, ...] = (64,)
-    device: str = "cpu"
-    at: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -147,10 +132,6 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel]):
     def loss(self) -> PrivacyLoss:
         votes = self.aggregator(self.labels).loss
         return votes if self.counts is None else Composed((self.counts.loss, votes))
-
-    @property
-    def form(self) -> Form:
-        return Kept("pate.generator")
 
     @property
     def rounds(self) -> tuple[int, ...]:
@@ -173,41 +154,24 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel]):
             return told + "; classes are uniform"
         return told + f"; counts of classes with noise of deviation {self.counts.scale:.4g}"
 
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
-
-    def _shares(self, prepared: Any, source: Source) -> Array:
-        """The shares of classes: paid for, or uniform."""
-        if self.counts is None:
-            return np.ones(self.task.classes)
-        salts = self._coins("rows", self.task.salts, source)
-        noisy = self.counts.release(self.task.exact_counts(prepared, salts), source=source).value
-        return np.maximum(np.asarray(noisy, dtype=float), 1.0)
-
     def _run(self, prepared: Any, source: Source) -> GeneratedModel:
         from privet.pate.gans.adversary import Adversary
         from privet.pate.gans.discriminators import Discriminators
-        from privet.pate.gans.generator import Generator
 
-        shares = self._shares(prepared, source)
-        key = self._coins("parts", KeyedStream.fresh_key, source)
-        secret = self._coins("teachers", KeyedStream.fresh, source)
-        open_ = self._coins("networks", KeyedStream.fresh, source)
-        begun = Generator.begun(self.task.heads, shares, self.latent, self.hidden, open_, self.device)
-        public = Adversary(begun, self.hidden, open_, rate=_RATE)
-        parts = exact_parts(self.task.exact_units(prepared), key, self.teachers)
-        teachers = Discriminators(parts, self.task.classes, self.hidden, secret, rate=_RATE, device=self.device)
+        opened = self._opened(prepared, source)
+        public = Adversary(opened.generator, self.hidden, opened.open, rate=_RATE)
+        classes = self.task.classes
+        teachers = Discriminators(opened.parts, classes, self.hidden, opened.secret, rate=_RATE, device=self.device)
         work = track("labels", self.labels)
         for number, size in enumerate(self.rounds, 1):
             teachers.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)
-            points, classes = public.drawn(size)
-            votes = teachers.exact_votes(points, classes)
+            points, told = public.drawn(size)
+            votes = teachers.exact_votes(points, told)
             labels = self.aggregator(size).release(votes, source=source).value
-            public.learn(points, classes, labels, self.student_steps)
+            public.learn(points, told, labels, self.student_steps)
             public.teach(4 * self.batch, self.generator_steps)
             work.advance(size)
-        made = public.generator
-        return GeneratedModel(self.task.to_dict(), made.numbers(), shares, self.latent, "PATE-GAN")
+        return self._given_out(public.generator, "PATE-GAN")
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

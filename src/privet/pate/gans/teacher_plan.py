@@ -1,0 +1,76 @@
+"""What both generators do alike: the shares of classes, the coins, the generator at its beginning, and the parts."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from privet._numerics import Array
+from privet.mechanisms import Algorithm, Form, Gaussian, Kept, Source
+from privet.noise import KeyedStream
+from privet.pate.gans.generated_model import GeneratedModel
+from privet.pate.gans.parts import Parts, exact_parts
+from privet.pate.gans.task import GanTask
+from privet.privacy import Guarantee
+
+if TYPE_CHECKING:
+    from privet.pate.gans.generator import Generator
+
+
+def paid_counts(task: GanTask, promise: Guarantee, share: float) -> Gaussian | None:
+    """The release of the counts of classes for a share of a promise, or none where they are uniform."""
+    if task.classes == 1 or not share:
+        return None
+    return Gaussian.for_budget(sensitivity=task.counts_reach, **promise.as_mu().share(share).keywords())
+
+
+class Opening(NamedTuple):
+    """The beginning of a run: a public generator with its public stream, and private parts with a secret one."""
+
+    generator: "Generator"
+    open: KeyedStream
+    parts: Parts
+    secret: KeyedStream
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherPlan(Algorithm[Any, GeneratedModel]):
+    """Base of the plans of both generators."""
+
+    task: GanTask
+    teachers: int
+    counts: Gaussian | None = None
+    latent: int = 16
+    hidden: tuple[int, ...] = (64,)
+    device: str = "cpu"
+    at: float | None = None
+
+    @property
+    def form(self) -> Form:
+        return Kept("pate.generator")
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
+
+    def _shares(self, prepared: Any, source: Source) -> Array:
+        """The shares of classes: paid for, or uniform."""
+        if self.counts is None:
+            return np.ones(self.task.classes)
+        salts = self._coins("rows", self.task.salts, source)
+        noisy = self.counts.release(self.task.exact_counts(prepared, salts), source=source).value
+        return np.maximum(np.asarray(noisy, dtype=float), 1.0)
+
+    def _opened(self, prepared: Any, source: Source) -> Opening:
+        """The shares are asked for, then all coins are drawn, and only then the parts are looked at."""
+        from privet.pate.gans.generator import Generator
+
+        shares = self._shares(prepared, source)
+        key = self._coins("parts", KeyedStream.fresh_key, source)
+        secret = self._coins("teachers", KeyedStream.fresh, source)
+        open_ = self._coins("networks", KeyedStream.fresh, source)
+        begun = Generator.begun(self.task.heads, shares, self.latent, self.hidden, open_, self.device)
+        return Opening(begun, open_, exact_parts(self.task.exact_units(prepared), key, self.teachers), secret)
+
+    def _given_out(self, generator: "Generator", method: str) -> GeneratedModel:
+        """The generator as it is given out."""
+        return GeneratedModel(self.task.to_dict(), generator.numbers(), generator.shares, self.latent, method)
