@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--epsilon", type=float, default=10.0)
     for name, kind, value in (
-        ("teachers", int, 4000), ("sigma", float, 400.0), ("batch", int, 20), ("dimensions", int, 32), ("blur", float, 1.5),
+        ("teachers", int, 2000), ("sigma", float, 200.0), ("batch", int, 20), ("dimensions", int, 32), ("blur", float, 1.5),
         ("hidden", int, 64), ("latent", int, 8), ("teacher_steps", int, 3), ("generator_steps", int, 10),
         ("teacher_hidden", int, 0), ("move", float, 2.0),
         ("rate", float, 0.003), ("reach", float, 0.1), ("bins", int, 2), ("rounds", int, 0),

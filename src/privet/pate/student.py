@@ -1,7 +1,6 @@
 """The student: the only model that leaves, trained on public rows and released labels."""
 
 import copy
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -12,6 +11,7 @@ from privet._numerics import Array
 from privet._validate import count, fraction
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Release
+from privet.pate.spreading import spread
 
 _UNLABELLED = -1
 _LESSONS = 10
@@ -25,8 +25,8 @@ class Student:
 
     `model` is any estimator of scikit-learn. Rows without a label (-1) are left out. With `neighbours` they get one by
     spreading the released labels over the graph of that many nearest neighbours in the pool; the mass of each class is
-    that of the released labels. With `sure` they get one by self-training: the model labels what it gives a chance above
-    that, and is trained again, until nothing is added.
+    that of the released labels, and a label that all neighbours speak against is turned. With `sure` they get one by
+    self-training: the model labels what it gives a chance above that, and is trained again, until nothing is added.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> pool = np.array([[0.0], [1.0], [9.0], [10.0]])
@@ -63,7 +63,8 @@ class Student:
         if len(np.unique(told[known])) < 2:
             raise InvalidData("a student needs labels of two classes or more")
         if self.neighbours is not None:
-            told, known = self._spread(rows, told), np.ones(len(rows), dtype=bool)
+            told = spread(rows, told, len(self.classes), self.neighbours)
+            known = told != _UNLABELLED
         names = np.empty(len(self.classes), dtype=object)
         names[:] = self.classes
         model = self.model.fit(rows[known], np.array(names[told[known]].tolist()))
@@ -96,22 +97,6 @@ class Student:
         if not hasattr(self.model, "predict_proba"):
             raise InvalidParameter("a student who guesses needs a model with predict_proba")
         return _Guesses(self, np.asarray(pool))
-
-    def _spread(self, rows: Array, told: Array) -> Array:
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.semi_supervised import LabelSpreading
-
-        near = min(int(self.neighbours or 1), len(rows) - 1)
-        spread = LabelSpreading(kernel="knn", n_neighbors=near, alpha=0.99, max_iter=200)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # 200 rounds carry labels far enough
-            spread.fit(rows, told)
-        mass = np.maximum(spread.label_distributions_.sum(axis=0), 1e-12)
-        shares = np.array([(told == each).sum() for each in spread.classes_], dtype=float)
-        # each class weighs as much as among the released labels, however large its part of the graph is
-        made: Array = spread.classes_[np.argmax(spread.label_distributions_ * (shares / mass), axis=1)]
-        made[told != _UNLABELLED] = told[told != _UNLABELLED]
-        return made
 
 
 class _Guesses:

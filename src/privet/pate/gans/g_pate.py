@@ -12,7 +12,7 @@ from privet.noise import KeyedStream
 from privet.pate.confident_gn_max import ConfidentGNMax
 from privet.pate.gans.bought import kept, most_bought
 from privet.pate.gans.generated_model import GeneratedModel
-from privet.pate.gans.parts import Parts
+from privet.pate.gans.parts import Parts, exact_parts
 from privet.pate.gans.small_rows import counted_pair, image_pair, replaced_pair, table_pair
 from privet.pate.gans.task import GanTask
 from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
@@ -180,7 +180,8 @@ class GPATEPlan(TeacherPlan):
 
         opened = self._opened(prepared, source)
         public = Follower(opened.generator, self.task.grid, opened.open, rate=self.rate)
-        asks = self._asker(opened.parts, opened.secret, public)
+        parts = exact_parts(self.task.exact_units(prepared), opened.key, self.teachers)
+        asks = self._asker(parts, opened.secret, public)
         work = track("rounds", self.rounds)
         for number in range(1, self.rounds + 1):
             asked = public.ask(self.batch, self.dimensions, self.blur)

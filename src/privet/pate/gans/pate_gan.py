@@ -12,6 +12,7 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import Example, Gaussian, Source, register
 from privet.pate.gans.bought import kept, most_bought
 from privet.pate.gans.generated_model import GeneratedModel
+from privet.pate.gans.parts import exact_parts
 from privet.pate.gans.small_rows import counted_pair, image_pair, replaced_pair, single_pair, table_pair
 from privet.pate.gans.task import GanTask
 from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
@@ -160,8 +161,8 @@ class PATEGANPlan(TeacherPlan):
 
         opened = self._opened(prepared, source)
         public = Adversary(opened.generator, self.hidden, opened.open, rate=_RATE)
-        classes = self.task.classes
-        teachers = Discriminators(opened.parts, classes, self.hidden, opened.secret, rate=_RATE, device=self.device)
+        parts, classes = exact_parts(self.task.exact_units(prepared), opened.key, self.teachers), self.task.classes
+        teachers = Discriminators(parts, classes, self.hidden, opened.secret, rate=_RATE, device=self.device)
         work = track("labels", self.labels)
         for number, size in enumerate(self.rounds, 1):
             teachers.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)

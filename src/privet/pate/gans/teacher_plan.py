@@ -1,4 +1,4 @@
-"""What both generators do alike: the shares of classes, the coins, the generator at its beginning, and the parts."""
+"""What both generators do alike: the shares of classes, the coins, and the generator at its beginning and its end."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,7 +9,6 @@ from privet._numerics import Array
 from privet.mechanisms import Algorithm, Form, Gaussian, Kept, Source
 from privet.noise import KeyedStream
 from privet.pate.gans.generated_model import GeneratedModel
-from privet.pate.gans.parts import Parts, exact_parts
 from privet.pate.gans.task import GanTask
 from privet.privacy import Guarantee
 
@@ -25,11 +24,11 @@ def paid_counts(task: GanTask, promise: Guarantee, share: float) -> Gaussian | N
 
 
 class Opening(NamedTuple):
-    """The beginning of a run: a public generator with its public stream, and private parts with a secret one."""
+    """The beginning of a run: a generator with its public stream, and the coins of parts and teachers."""
 
     generator: "Generator"
     open: KeyedStream
-    parts: Parts
+    key: bytes
     secret: KeyedStream
 
 
@@ -61,7 +60,7 @@ class TeacherPlan(Algorithm[Any, GeneratedModel]):
         return np.maximum(np.asarray(noisy, dtype=float), 1.0)
 
     def _opened(self, prepared: Any, source: Source) -> Opening:
-        """The shares are asked for, then all coins are drawn, and only then the parts are looked at."""
+        """The shares are asked for, and all coins are drawn: nothing here is private but these."""
         from privet.pate.gans.generator import Generator
 
         shares = self._shares(prepared, source)
@@ -69,7 +68,7 @@ class TeacherPlan(Algorithm[Any, GeneratedModel]):
         secret = self._coins("teachers", KeyedStream.fresh, source)
         open_ = self._coins("networks", KeyedStream.fresh, source)
         begun = Generator.begun(self.task.heads, shares, self.latent, self.hidden, open_, self.device)
-        return Opening(begun, open_, exact_parts(self.task.exact_units(prepared), key, self.teachers), secret)
+        return Opening(begun, open_, key, secret)
 
     def _given_out(self, generator: "Generator", method: str) -> GeneratedModel:
         """The generator as it is given out."""
