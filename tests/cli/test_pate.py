@@ -38,6 +38,14 @@ def test_what_a_budget_buys(privet, sigma, epsilon, thresholds, labels):
     assert found["labels"] == [{"epsilon": epsilon, "labels": labels}]
 
 
+def test_all_queries_are_answered_unless_it_is_said(privet):
+    asked = ("pate", "plan", "--teachers", 250, "--queries", 286, "--sigma", 40)
+    told = privet(*asked)
+    assert "the first 286 of 286 queries" in told.out
+    assert "price: epsilon 2.43536" in told.out
+    assert told.out == privet(*asked, "--answers", 286).out
+
+
 def test_two_classes_have_the_exact_price(privet):
     asked = ("pate", "plan", "--teachers", 100, "--queries", 100, "--answers", 100, "--sigma", 40, "--json")
     two, many = (json.loads(privet(*asked, "--classes", classes).out) for classes in (2, 3))

@@ -20,7 +20,7 @@ Examples:
 
   privet pate plan --teachers 250 --queries 640 --answers 286 --sigma 40 --threshold 200 --sigma1 150
 
-  privet pate plan --teachers 100 --queries 400 --answers 400 --sigma 100 --classes 2 --epsilon 1 --json
+  privet pate plan --teachers 100 --queries 400 --sigma 100 --classes 2 --epsilon 1 --json
 """
 
 
@@ -28,8 +28,13 @@ Examples:
 def plan(
     teachers: Annotated[int, typer.Option(help="Number of teachers.", parser=whole_number, metavar="INTEGER")],
     queries: Annotated[int, typer.Option(help="Queries that are tried.", parser=whole_number, metavar="INTEGER")],
-    answers: Annotated[int, typer.Option(help="The most that are answered.", parser=whole_number, metavar="INTEGER")],
     sigma: Annotated[float, typer.Option(help="Deviation of the noise on every count of votes.")],
+    answers: Annotated[
+        int | None,
+        typer.Option(
+            help="The most that are answered: all queries unless it is said.", parser=whole_number, metavar="INTEGER"
+        ),
+    ] = None,
     classes: Annotated[int, typer.Option(help="Number of classes.", parser=whole_number, metavar="INTEGER")] = 10,
     threshold: Annotated[float | None, typer.Option(help="Votes that a query needs to be answered.")] = None,
     sigma1: Annotated[float | None, typer.Option(help="Deviation of the noise on the threshold.")] = None,
@@ -48,7 +53,7 @@ def plan(
     planned = pate.VotePlan(
         teachers=teachers,
         queries=queries,
-        answers=answers,
+        answers=queries if answers is None else answers,
         sigma=sigma,
         classes=classes,
         threshold=threshold,
@@ -63,7 +68,7 @@ def plan(
         shown = {"epsilon": cost, "delta": delta, "labels": labels, "majorities": [asdict(each) for each in wins]}
         print_json({"format": "privet pate plan", **asdict(planned), **shown})
         return
-    asked = f"the first {answers:,}" if threshold is None else f"at most {answers:,}"
+    asked = f"the first {planned.answers:,}" if threshold is None else f"at most {planned.answers:,}"
     typer.echo(f"{asked} of {queries:,} queries answered by {teachers:,} teachers, noise {sigma:g} on every count")
     if threshold is not None:
         typer.echo(f"only where {threshold:g} votes are reached, with noise {sigma1:g}")

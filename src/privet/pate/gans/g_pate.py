@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 from privet._progress import track
 from privet._validate import above, at_least, count, fraction, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Example, Gaussian, Source, register
+from privet.mechanisms import Algorithm, Example, Form, Gaussian, Kept, Source, register
 from privet.noise import KeyedStream
 from privet.pate.confident_gn_max import ConfidentGNMax
 from privet.pate.gans.bought import kept, most_bought
@@ -99,7 +99,7 @@ class GPATE(TeacherGAN):
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class GPATEPlan(TeacherPlan):
+class GPATEPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
     """A generator moved by the noisy votes of teachers on their gradients: its weights.
 
     **Guarantee:** `rounds` rounds of `batch` x `dimensions` votes with normal noise, and the counts of classes.
@@ -110,10 +110,13 @@ class GPATEPlan(TeacherPlan):
     name = "g_pate"
     at_most = True  # directions on which teachers do not agree are not answered
 
+    task: GanTask
+    teachers: int
     rounds: int
     sigma2: float
     sigma1: float | None = None
     threshold: float | None = None
+    counts: Gaussian | None = None
     batch: int = 16
     dimensions: int = 10
     bins: int = 2
@@ -123,7 +126,11 @@ class GPATEPlan(TeacherPlan):
     generator_steps: int = 10
     move: float = 1.0
     rate: float = 0.01
+    latent: int = 16
+    hidden: tuple[int, ...] = (64,)
     teacher_hidden: tuple[int, ...] = ()
+    device: str = "cpu"
+    at: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -174,6 +181,13 @@ class GPATEPlan(TeacherPlan):
         if self.counts is None:
             return asked + "; classes are uniform"
         return asked + f"; counts of classes with noise of deviation {self.counts.scale:.4g}"
+
+    @property
+    def form(self) -> Form:
+        return Kept("pate.generator")
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
 
     def _run(self, prepared: Any, source: Source) -> GeneratedModel:
         from privet.pate.gans.follower import Follower

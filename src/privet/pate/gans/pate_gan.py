@@ -9,7 +9,7 @@ from privet import accounting
 from privet._progress import track
 from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Example, Gaussian, Source, register
+from privet.mechanisms import Algorithm, Example, Form, Gaussian, Kept, Source, register
 from privet.pate.gans.bought import kept, most_bought
 from privet.pate.gans.generated_model import GeneratedModel
 from privet.pate.gans.parts import exact_parts
@@ -100,7 +100,7 @@ def _with_least_noise(plan: "PATEGANPlan", promise: Guarantee) -> "PATEGANPlan":
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class PATEGANPlan(TeacherPlan):
+class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
     """A generator trained by the noisy labels of teacher discriminators: its weights.
 
     **Guarantee:** `labels` binary votes with normal noise, and the counts of classes where they are paid for.
@@ -110,12 +110,19 @@ class PATEGANPlan(TeacherPlan):
 
     name = "pate_gan"
 
+    task: GanTask
+    teachers: int
     sigma: float
     labels: int
+    counts: Gaussian | None = None
     batch: int = 32
     teacher_steps: int = 20
     student_steps: int = 50
     generator_steps: int = 20
+    latent: int = 16
+    hidden: tuple[int, ...] = (64,)
+    device: str = "cpu"
+    at: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,6 +161,13 @@ class PATEGANPlan(TeacherPlan):
         if self.counts is None:
             return told + "; classes are uniform"
         return told + f"; counts of classes with noise of deviation {self.counts.scale:.4g}"
+
+    @property
+    def form(self) -> Form:
+        return Kept("pate.generator")
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
 
     def _run(self, prepared: Any, source: Source) -> GeneratedModel:
         from privet.pate.gans.adversary import Adversary

@@ -1,12 +1,11 @@
 """What both generators do alike: the shares of classes, the coins, and the generator at its beginning and its end."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from privet._numerics import Array
-from privet.mechanisms import Algorithm, Form, Gaussian, Kept, Source
+from privet.mechanisms import Gaussian, Source
 from privet.noise import KeyedStream
 from privet.pate.gans.generated_model import GeneratedModel
 from privet.pate.gans.task import GanTask
@@ -32,24 +31,16 @@ class Opening(NamedTuple):
     secret: KeyedStream
 
 
-@dataclass(frozen=True, kw_only=True)
-class TeacherPlan(Algorithm[Any, GeneratedModel]):
-    """Base of the plans of both generators."""
+class TeacherPlan:
+    """What the plans of both generators share, beside `Algorithm`."""
 
     task: GanTask
     teachers: int
-    counts: Gaussian | None = None
-    latent: int = 16
-    hidden: tuple[int, ...] = (64,)
-    device: str = "cpu"
-    at: float | None = None
-
-    @property
-    def form(self) -> Form:
-        return Kept("pate.generator")
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
+    counts: Gaussian | None
+    latent: int
+    hidden: tuple[int, ...]
+    device: str
+    _coins: Any  # of Algorithm
 
     def _shares(self, prepared: Any, source: Source) -> Array:
         """The shares of classes: paid for, or uniform."""
