@@ -32,7 +32,7 @@ class Opening(NamedTuple):
 
 
 class TeacherPlan:
-    """What the plans of both generators share, beside `Algorithm`."""
+    """What the plans of both generators share, beside `Algorithm`, whose coins they draw."""
 
     task: GanTask
     teachers: int
@@ -40,9 +40,8 @@ class TeacherPlan:
     latent: int
     hidden: tuple[int, ...]
     device: str
-    _coins: Any  # of Algorithm
 
-    def _shares(self, prepared: Any, source: Source) -> Array:
+    def _shares(self: Any, prepared: Any, source: Source) -> Array:
         """The shares of classes: paid for, or uniform."""
         if self.counts is None:
             return np.ones(self.task.classes)
@@ -50,7 +49,7 @@ class TeacherPlan:
         noisy = self.counts.release(self.task.exact_counts(prepared, salts), source=source).value
         return np.maximum(np.asarray(noisy, dtype=float), 1.0)
 
-    def _opened(self, prepared: Any, source: Source) -> Opening:
+    def _opened(self: Any, prepared: Any, source: Source) -> Opening:
         """The shares are asked for, and all coins are drawn: nothing here is private but these."""
         from privet.pate.gans.generator import Generator
 
