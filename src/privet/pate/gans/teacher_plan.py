@@ -1,4 +1,4 @@
-"""What both generators do alike: the shares of classes, the coins, and the generator at its beginning and its end."""
+"""The common ground of both generators: shares of classes, coins, and the generator at its beginning and its end."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,7 +32,7 @@ class Opening(NamedTuple):
 
 
 class TeacherPlan:
-    """What the plans of both generators share, beside `Algorithm`, whose coins they draw."""
+    """Base of the plans of both generators, beside `Algorithm`, whose coins it draws."""
 
     task: GanTask
     teachers: int
@@ -50,7 +50,7 @@ class TeacherPlan:
         return np.maximum(np.asarray(noisy, dtype=float), 1.0)
 
     def _opened(self: Any, prepared: Any, source: Source) -> Opening:
-        """The shares are asked for, and all coins are drawn: nothing here is private but these."""
+        """The beginning of a run: shares are asked for, and all coins are drawn; nothing here is private but these."""
         from privet.pate.gans.generator import Generator
 
         shares = self._shares(prepared, source)
