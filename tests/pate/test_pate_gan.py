@@ -424,3 +424,12 @@ def test_teachers_and_images_are_not_pickled_and_other_data_are_refused():
         pate.Images(np.zeros((1, 2, 2)), [0], classes=1)
     assert Head("numbers", 4) in plan.task.heads
     assert pate_gan.PATEGANPlan is pate.PATEGANPlan
+
+
+@pytest.mark.parametrize(("teachers", "epsilon", "few"), [(20, 1.0, True), (20, 0.1, True), (2000, 1.0, False)])
+def test_any_budget_buys_at_least_a_batch_of_labels(teachers, epsilon, few):
+    made = pate.PATEGAN(teachers=teachers, label_share=0.0)
+    plan = made.plan({"age": pv.Int(0, 99), "ill": pv.Bool()}, epsilon=epsilon, delta=1e-5)
+    assert (plan.labels == made.batch) is few
+    assert plan.labels >= made.batch
+    assert 0.99 * epsilon <= accounting.epsilon(plan.loss, delta=1e-5).upper <= epsilon

@@ -32,8 +32,9 @@ class PATEGAN(TeacherGAN):
 
     Teacher discriminators see a part of the private rows each. A student discriminator sees generated points alone, and
     for each the label (real or generated) that most teachers give after noise; the generator learns from the student.
-    Every label costs. `sigma` is the noise on the votes, an eighth of the number of teachers unless you say otherwise;
-    `labels` is how many points are labelled: as many as the budget buys, unless you take fewer with less noise.
+    Every label costs. `sigma` is the noise on the votes, an eighth of the number of teachers unless you say otherwise, or
+    more where that buys less than a `batch` of labels; `labels` is how many points are labelled: as many as the budget
+    buys, unless you take fewer with less noise.
 
     At an epsilon of 1 that is a few hundred labels for some hundreds of teachers. How its tables compare with those of
     `synth.AIM` and `synth.MST` is not measured yet (benchmarks/README.md): try these first.
@@ -80,7 +81,9 @@ class PATEGAN(TeacherGAN):
             hidden=tuple(self.hidden),
             device=self.device,
         )
-        if self.labels is None:
+        if self.labels is None and self.sigma is None and not kept(promise, replace(made, labels=self.batch).loss):
+            made = replace(made, labels=self.batch)  # a batch of labels with as much noise as it takes
+        elif self.labels is None:
             bought = most_bought(lambda n: replace(made, labels=n).loss, promise, "label")
             made = replace(made, labels=bought)
         return _with_least_noise(made, promise)._charged_at(promise)
