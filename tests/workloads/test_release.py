@@ -201,7 +201,7 @@ def test_a_question_is_asked_about_the_unit_of_the_ledger(relation):
     with pytest.raises(InvalidData):
         ledger.release(AGES.of(COUNTS[:3]), epsilon=0.5)
     other = RangeQueries(domain=8, unit=Unit("replace" if relation == "add_remove" else "add_remove"))
-    with pytest.raises(PrivetError, match="different neighbours"):
+    with pytest.raises(PrivetError, match="this ledger protects against"):
         ledger.release(other.of(COUNTS), epsilon=0.5)
     assert ledger.spent.epsilon == pytest.approx(0.5)
     assert "3" not in repr(AGES.of([3] * 8)).partition(" at ")[0]

@@ -66,7 +66,7 @@ def attack_model(
     ] = None,
     attack: Annotated[
         AttackName,
-        typer.Option(help="loss: one threshold for all. quantile: one for each record, learned on strangers."),
+        typer.Option(help="A threshold for all (loss), or one for each record (quantile), such as --attack quantile."),
     ] = "loss",
     strangers: Annotated[
         Path | None,
