@@ -10,13 +10,11 @@ import privet as pv
 from privet.errors import InvalidData, InvalidParameter, PrivetError, ReleaseFailed
 from privet.learn import (
     PCA,
-    GaussianNB,
     KMeans,
     LinearRegression,
     LinearSVC,
     LogisticRegression,
     MinMaxScaler,
-    PoissonRegressor,
     PrivateSearchCV,
     StandardScaler,
 )
@@ -157,8 +155,8 @@ def test_the_way_back(model):
 @pytest.mark.parametrize(
     "search",
     [
-        PrivateSearchCV(GaussianNB(bounds=(-1, 1), classes=[0, 1]), {"var_smoothing": [0.1]}, **PURE),
-        PrivateSearchCV(PoissonRegressor(row_norm=1.0, bounds_y=(0, 1)), {"bend": [0.5]}, **PURE),
+        PrivateSearchCV(KMeans(n_clusters=2, bounds=(-1, 1)), {"n_clusters": [2, 3]}, **PURE),
+        PrivateSearchCV(PCA(row_norm=1.0), {"n_components": [1, 2]}, **PURE),
         PrivateSearchCV(LogisticRegression(row_norm=1.0), {"classes": [[0, 1], ["a", "b"]]}, **PURE),
         PrivateSearchCV(LinearSVC(classes=[0, 1]), {"nope": [1.0]}, **PURE),
         PrivateSearchCV(LinearSVC(classes=[0, 1]), {"row_norm": [1.0]}, mean_tries=1e9, **PURE),
