@@ -240,3 +240,89 @@ def test_a_process_that_is_killed_at_every_block_pays_once(tmp_path):
     assert ended.stdout.strip() == "['bias', 'weight']", ended.stderr
     assert charges(ledger) == 1
     assert marks(ledger) == ["0", "1", "2"]  # no block twice
+
+
+WITHIN = """
+import os, signal, sys
+import torch
+torch.set_num_threads(1)
+import privet as pv
+from tests.deep.models import data, plan_of, trainer_of
+from privet.deep import BandedPoisson, Poisson, step_noise
+
+url, path, victim, kind = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+samplers = {"poisson": Poisson(q=0.5), "banded": BandedPoisson(q=0.25, bands=4, restart=20)}
+steps = [0]
+release = step_noise.StepNoise.release
+def released(self, value, *, source=None):
+    made = release(self, value, source=source)
+    steps[0] += 1
+    if steps[0] == victim:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return made
+step_noise.StepNoise.release = released
+plan = plan_of(sampling=samplers[kind])
+made = trainer_of(plan).fit(data(), ledger=pv.Ledger.open(url), key="May", checkpoint=path)
+print(sorted(made.release.value))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["poisson", "banded"])
+def test_a_process_that_is_killed_within_every_block_pays_again_for_that_block_alone(tmp_path, kind):
+    """Killed after a release of each of the three blocks, whose state is lost then: each is marked, and paid, twice."""
+    url, path = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "run.pt"
+    ledger = pv.Ledger.create(url, budget=pv.Budget(epsilon=500.0, delta=1e-3))
+    call = [sys.executable, "-c", WITHIN, url, str(path)]
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    for victim in (7, 20 + 7, 20 + 7):  # counted from where the run goes on: within block 0, 1 and 2
+        ended = subprocess.run(
+            [*call, str(victim), kind], env=surroundings, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == -9, ended.stderr
+    ended = subprocess.run([*call, "0", kind], env=surroundings, capture_output=True, text=True, check=False)
+    assert ended.stdout.strip() == "['bias', 'weight']", ended.stderr
+    assert marks(ledger) == ["0", "0", "1", "1", "2", "2"]
+    assert charges(ledger) == 1 + 3  # the run, and each lost block once more
+    assert list(tmp_path.glob("*.part")) == []
+
+
+@pytest.mark.slow
+def test_an_older_copy_of_a_checkpoint_is_no_second_run(tmp_path):
+    """A copy that is put back after the run went on: its blocks are charged again, or the release is read back."""
+    ledger, path = a_ledger(), tmp_path / "run.pt"
+    stopped_after(2, ledger, path)
+    older = path.read_bytes()
+    stopped_after(3, ledger, path)  # went on: block 1 again, and block 2
+    before = charges(ledger)
+    path.write_bytes(older)
+    made = trainer_of().fit(data(), ledger=ledger, key="May", checkpoint=path)
+    assert marks(ledger) == ["0", "1", "1", "2", "1", "2"]
+    assert charges(ledger) == before + 1  # both blocks that are run again, in one entry
+    path.write_bytes(older)
+    assert same(made, trainer_of().fit(data(), ledger=ledger, key="May", checkpoint=path))
+    assert charges(ledger) == before + 1
+
+
+@pytest.mark.slow
+def test_two_processes_with_one_key_run_no_block_twice_for_one_payment(tmp_path):
+    """Copies of a process, with copies of its checkpoint: whatever is run more often than once is paid more often."""
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    ledger = pv.Ledger.create(url, budget=pv.Budget(epsilon=500.0, delta=1e-3))
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    begun = [
+        subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, url, str(tmp_path / f"run{each}.pt"), "0"],
+            env=surroundings,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for each in range(2)
+    ]
+    told = [each.communicate() for each in begun]
+    assert any(out.strip() == "['bias', 'weight']" for out, _ in told), told
+    for process, (_, errors) in zip(begun, told, strict=True):
+        assert process.returncode == 0 or "LedgerError" in errors or "another" in errors, errors
+    assert set(marks(ledger)) == {"0", "1", "2"}
+    assert len(marks(ledger)) == 3 or charges(ledger) > 1
