@@ -246,3 +246,14 @@ def test_foreseen_error_is_near_that_of_made_up_towns():
         off = [each.histogram - places for each in made.simulate(places, 4, source=noise.Seeded(1))]
         error = np.sqrt(np.mean([np.sum(e * (gram @ e @ gram)) for e in off]) / asked.workload.queries)
         assert 0.4 < grid_error(made.task, AdaptiveGrid()._left(made.task), rows) / error < 2.5
+
+
+@pytest.mark.parametrize("shape", [(16,), (8, 8)])
+def test_intervals_of_a_grid_say_that_they_know_no_bias(shape):
+    asked = RangeQueries(
+        workload=Product(tuple(AllRanges(side) for side in shape)) if len(shape) > 1 else AllRanges(16)
+    )
+    found = asked.release(np.ones(shape, dtype=int), epsilon=1.0, strategy=AdaptiveGrid(rows=64)).value
+    assert found.linear(np.ones(shape)).noise_only
+    cells = asked.release(np.ones(shape, dtype=int), epsilon=1.0, strategy=pv.workloads.Cells()).value
+    assert not cells.linear(np.ones(shape)).noise_only
