@@ -240,9 +240,10 @@ class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         loud = Guarantee(rho=1e6)  # next to no noise, so that one row decides which pair is chosen
         plan = MST(steps=50)._plan(task_of("replace"), loud)
         yield Example(plan, *pair("replace"), loud, cost="costly", lengths="protected")
-        near = Guarantee(
-            rho=_at_the_edge(200.5)
-        )  # one row would decide whether there are pairs, if its number were exact
+        plan = MST(steps=50)._plan(task_of(sizes=(3, 2, 2)), loud)  # and whether a value that one row has is merged
+        yield Example(plan, *rare_pair(), loud, cost="costly", lengths="protected")
+        # one row would decide whether there are pairs, if its number were exact
+        near = Guarantee(rho=_at_the_edge(200.5))
         plan = MST(steps=50)._plan(task_of(), near)
         rows = [[0, 0, 0]] * 100 + [[1, 1, 1]] * 100
         yield Example(plan, data_of([*rows, [0, 0, 1]]), data_of(rows), near, cost="costly", lengths="protected")
