@@ -179,3 +179,23 @@ def test_naive_bayes_and_counts_are_scored_by_what_they_predict():
     assert float(score_of(model, plan.task, ArrayRecords(ROWS, counts))) == pytest.approx(
         (1.0 - off**2).sum(), abs=1e-3
     )
+
+
+@pytest.mark.parametrize("second", [MinMaxScaler, StandardScaler])
+def test_bounds_behind_components_are_of_what_these_make(second):
+    """Found after the charge before: public bounds were held against the columns of the first step."""
+    rows, labels = np.random.default_rng(3).uniform(-1, 1, (60, 4)), np.arange(60) % 2
+    model = LogisticRegression(row_norm=1.0, classes=[0, 1])
+    for size, fits in ((4, False), (2, True)):
+        first = PCA(row_norm=2.0, n_components=2)
+        whole = make_pipeline(first, second(bounds=([-1.0] * size, [1.0] * size)), model)
+        ledger = pv.Ledger.create("memory:", epsilon=10.0)
+        search = PrivateSearchCV(
+            whole, {"logisticregression__row_norm": [0.5, 1.0]}, epsilon=4.0, mean_tries=2, ledger=ledger
+        )
+        if fits:
+            assert search.fit(rows, labels).predict(rows[:3]).shape == (3,)
+            continue
+        with pytest.raises(InvalidParameter, match="bounds must be"):
+            search.fit(rows, labels)
+        assert ledger.length == 1

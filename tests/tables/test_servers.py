@@ -257,3 +257,18 @@ def test_postgres_sees_one_table_under_two_names(place: Any) -> None:
     for other in (PostgresTable(table.address, table.table), short):
         with pytest.raises(InvalidData, match="the same data"):
             check_sources(plan, {"one": table, "two": other})
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamptz", "date"])
+def test_times_without_an_end_and_before_christ_fail_nobody(clinic: Any, postgres_url: str, kind: str) -> None:
+    place = f"moments_{uuid.uuid4().hex[:12]}"
+    clinic.execute(f'CREATE TABLE "{place}" ("at" {kind})')
+    told = ["2024-03-01 05:30:10+00", "infinity", "-infinity", "0044-03-15 BC", "9999-12-31 23:59:59.9+00", None]
+    for each in told:
+        clinic.execute(f'INSERT INTO "{place}" VALUES (CAST(%s AS {kind}))', [each])
+    columns = {"at": pv.Time("2024-03-01", "2024-03-01 23:30", null=True)}
+    table = pv.Table(PostgresTable(postgres_url, f"public.{place}"), columns=columns)
+    asked = table.derive(hour=table["at"].hour).group_by("hour").agg(n=pv.count())
+    found = pv.Ledger.create("memory:", epsilon=1e7).release(asked, epsilon=1e6).value["n"]
+    expected = {0: 2, 23: 1, 24: 3} if kind == "date" else {0: 1, 5: 1, 23: 1, 24: 3}  # 24: what is missing
+    assert {hour: int(n) for hour, n in enumerate(found) if n} == expected

@@ -82,16 +82,19 @@ def freed(estimator: Any) -> Any:
 def planned(estimator: object, columns: int, unit: Unit, promise: Guarantee) -> tuple[Encoders, Mechanism[Any, Any]]:
     """Plans of all steps, which together keep the promise."""
     encoders, model = steps_of(estimator)
-    made, sizes = [], columns
-    paying = [not clone(each)._from_public_facts(columns) for each in encoders]
+    sizes = [columns]  # of the rows that each step is given
+    for each in encoders:
+        sizes.append(each._kept(sizes[-1]) if isinstance(each, PCA) else sizes[-1])
+    paying = [not clone(each)._from_public_facts(size) for each, size in zip(encoders, sizes, strict=False)]
     if sum(paying) * _SHARE >= 1.0:
         raise InvalidParameter("so many encoders that read records leave nothing for the model")
     shares = promise.split([_SHARE] * sum(paying) + [1.0 - _SHARE * sum(paying)]) if any(paying) else (promise,)
     left = iter(shares)
-    for each, pays in zip(encoders, paying, strict=True):
-        made.append(Encoder(each, each._plan(sizes, unit, next(left)) if pays else None))
-        sizes = each._kept(sizes) if isinstance(each, PCA) else sizes
-    return tuple(made), model._plan(sizes, unit, next(left))
+    made = [
+        Encoder(each, each._plan(size, unit, next(left)) if pays else None)
+        for each, size, pays in zip(encoders, sizes, paying, strict=False)
+    ]
+    return tuple(made), model._plan(sizes[-1], unit, next(left))
 
 
 def losses_of(encoders: Encoders, plan: Mechanism[Any, Any]) -> tuple[PrivacyLoss, ...]:
