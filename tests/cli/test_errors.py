@@ -27,6 +27,8 @@ REFUSED = {
     "price pure --epsilon0 1 --shuffled 10 --q 0.1 --delta 1e-5": "one report of everybody",
     "price pure --epsilon0 1 --shuffled 10 --relation add_remove --delta 1e-5": "use --relation replace",
     f"{GAUSSIAN} --shuffled 10 --delta 1e-5": "a pure epsilon",
+    "price pure --epsilon0 1 --shuffled 0 --delta 1e-5": "--shuffled must be from 1 to 1,000,000,000, the number of",
+    "price pure --epsilon0 1 --shuffled 1e10 --delta 1e-5": "--shuffled must be from 1 to 1,000,000,000, the number",
     f"{GAUSSIAN} --sample-size 11 --population 10 --delta 1e-5": "cannot draw m=11 of n=10",
     f"{GAUSSIAN} --sample-size 1 --population 10 --relation add_remove --delta 1e-5": "use --relation replace",
     f"{GAUSSIAN} --q 0.1 --relation replace --delta 1e-5": "not for replacing one",

@@ -7,6 +7,7 @@ PROTOCOLS = "tests/local/test_protocols.py"
 TRAPS = "tests/local/test_traps.py"
 GOLDEN = "tests/local/test_golden.py"
 EDGES = "tests/local/test_edges.py"
+WALKS = "tests/local/test_walks.py"
 LOCAL = Table(TRAPS, CHANNELS, PROTOCOLS, GOLDEN)
 plant = LOCAL.plant
 
@@ -339,4 +340,25 @@ plant(
     "or whole_sum(found.astype(np.int64)) > _MOST",
     "and whole_sum(found.astype(np.int64)) > _MOST",
     EDGES,
+)
+plant(
+    "local hashing, compiled: a value is asked after the step to the next one",
+    "local:every_by_one",
+    "        for j in range(len(a)):\n            support += at[j] < width[j]\n            at[j] += a[j]",
+    "        for j in range(len(a)):\n            at[j] += a[j]\n            support += at[j] < width[j]",
+    WALKS,
+)
+plant(
+    "local hashing, compiled: candidates are asked by their place",
+    "local:some_by_one",
+    "value, support = candidates[place], 0",
+    "value, support = candidates[0] * 0 + place, 0",
+    WALKS,
+)
+plant(
+    "local hashing: the last piece of reports is not counted",
+    "local:supported",
+    "for i in range(0, len(a), chunk):",
+    "for i in range(0, max(1, len(a) - chunk + 1), chunk):",
+    WALKS,
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # numpy comes with these rooms; `privet --help` does without
     from privet.accounting import Accountant
     from privet.privacy import PrivacyLoss, Unit
 
+_LARGEST_CROWD = 10**9  # as `privacy.Shuffled` has it; options are checked before numpy is loaded
 
 RelationName = Literal["add_remove", "replace", "zero_out"]
 AccountantName = Literal["auto", "pld", "rdp", "zcdp", "gdp", "basic", "advanced", "optimal"]
@@ -146,6 +147,8 @@ class Release:
             raise InvalidParameter("a fixed sample size is priced for replacing a record; use --relation replace")
 
     def _check_shuffled(self) -> None:
+        if self.shuffled is not None and not 1 <= self.shuffled <= _LARGEST_CROWD:
+            raise InvalidParameter(f"--shuffled must be from 1 to {_LARGEST_CROWD:,}, the number of people who report")
         if self.q is not None or self.sample_size is not None:
             raise InvalidParameter("--shuffled is about one report of everybody; a sample of people is another price")
         if self.relation not in (None, "replace"):

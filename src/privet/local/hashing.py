@@ -19,12 +19,12 @@ from privet.local.families.hashes import hashed, pool, third_collisions
 from privet.local.families.listed import listed
 from privet.local.families.pooled import Pool
 from privet.local.families.population import one_by_one, two_binomials
+from privet.local.families.walks import supported
 from privet.local.protocol import word_of
 from privet.local.state import State
 from privet.mechanisms import Example, Source, chance_for, register
 from privet.privacy import Guarantee, PartialResponseLoss
 
-_CHUNK = 1 << 12  # reports whose hashes are walked through together, in the cache
 _MOST_CELLS = 2**16
 _MOST_IN_POOL = 2**26  # cells of all hashes together, as in a sketch
 _SHOWN = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0))  # the hash whose channel is shown
@@ -67,7 +67,8 @@ class OLH(FrequencyProtocol):
     """A hash of one's own, drawn anew for every report, and the cell of the value by randomized response over `cells`.
 
     A report has three numbers: a and b of the hash, even words of 64 bits, and the cell. `OLH.binary` has two cells. The
-    server's state counts supports: give `candidates` where there are too many values to count them all.
+    server's state counts supports: give `candidates` where there are too many values to count them all. With numba
+    (`pip install 'privet[fast]'`) large batches of reports are counted by compiled code.
 
     **Guarantee:** pure, that of randomized response over the cells, at most epsilon: the hash says nothing about the value.
     **Error:** variance about 4e/(n (e - 1)^2) at f = 0, whatever k; a hash falls into a cell with probability 1/cells up to
@@ -145,11 +146,7 @@ class OLH(FrequencyProtocol):
         low, high = _ceil(cell, g), _ceil(cell + np.uint64(1), g)  # the words of 32 bits that fall into the cell
         width = (high - low) << np.uint64(32)
         begin = reports[:, 1] - (low << np.uint64(32))
-        totals = np.zeros(self.table_shape(candidates), dtype=np.int64)
-        for i in range(0, len(reports), _CHUNK):
-            part = slice(i, i + _CHUNK)
-            _walk(totals, reports[part, 0].copy(), begin[part].copy(), width[part].copy(), candidates)
-        return totals
+        return supported(self.size, reports[:, 0], begin, width, candidates)
 
     def supports(self, state: State, candidates: Array | None) -> Array:
         if candidates is None or (state.candidates is not None and np.array_equal(state.candidates, candidates)):
@@ -187,17 +184,6 @@ class OLH(FrequencyProtocol):
 def _ceil(cell: Array, g: int) -> Array:
     """ceil(cell 2^32/g)."""
     return ((cell << np.uint64(32)) + np.uint64(g - 1)) // np.uint64(g)
-
-
-def _walk(totals: Array, a: Array, at: Array, width: Array, candidates: Array | None) -> None:
-    """Add up which values each report supports; neighbours differ by one addition of a."""
-    if candidates is not None:
-        for place, value in enumerate(candidates):
-            totals[place] += np.count_nonzero(a * value + at < width)
-        return
-    for place in range(len(totals)):
-        totals[place] += np.count_nonzero(at < width)
-        at += a
 
 
 @final

@@ -205,12 +205,13 @@ def thrown(rows: Rows, n: int, e0: float, top: float, bins: int) -> Bins:
     step = top / bins
     apart, both, lost = np.zeros(bins), np.zeros(bins), 0.0
     slope = (e0 - 1.0) / (2.0 * step) / rows.drift
+    first = np.exp(log_binomial((rows.signs + 2.0 - rows.signs % 2.0) / 2.0, rows.signs, 0.5))
     start = 0
     while start < len(rows.signs):
         width = _width(rows.signs[start])
         part = slice(start, start + max(1, _CELLS // width))
         start = part.stop
-        value, chance, whole, tail = _signs(rows.signs[part])
+        value, chance, whole, tail = _signs(rows.signs[part], first[part])
         lost += float(rows.lost[part] @ whole + rows.mass[part].sum(axis=1) @ tail)
         swing = chance * value
         for j in range(rows.mass.shape[1]):
@@ -230,14 +231,18 @@ def _width(signs: float) -> int:
     return int(_SIGNS_REACH * math.sqrt(signs) / 2.0) + 12
 
 
-def _signs(signs: Array) -> tuple[Array, Array, Array, Array]:
-    """The positive values of a sum of so many fair signs and their chances, a row for each; E[R; R > 0], and what of it is
-    beyond the row: E[2A - C; A >= a] = a P(A = a)."""
+def _signs(signs: Array, first: Array) -> tuple[Array, Array, Array, Array]:
+    """The positive values of a sum of so many fair signs and their chances, a row for each, from that of its least value;
+    E[R; R > 0], and what of it is beyond the row: E[2A - C; A >= a] = a P(A = a)."""
     c = signs[:, None]
-    least = 2.0 - c % 2.0
-    a = (c + least) / 2.0 + np.arange(_width(float(signs.max())))
-    ratio = np.maximum(c - a, 0.0) / (a + 1.0)
-    first = np.exp(log_binomial(a[:, :1], c, 0.5))
-    chance = np.cumprod(np.concatenate((first, ratio), axis=1), axis=1)
+    a = (c + 2.0 - c % 2.0) / 2.0 + np.arange(_width(float(signs.max())))
+    chance = np.empty((len(signs), a.shape[1] + 1))
+    chance[:, :1] = first[:, None]
+    ratio = np.subtract(c, a, out=chance[:, 1:])  # steps in place: new arrays would take as long as the numbers
+    np.maximum(ratio, 0.0, out=ratio)
+    ratio /= a + 1.0
+    np.cumprod(chance, axis=1, out=chance)
     whole, tail = a[:, 0] * chance[:, 0], (a[:, -1] + 1.0) * chance[:, -1]
-    return 2.0 * a - c, chance[:, :-1], whole, tail
+    a *= 2.0
+    a -= c
+    return a, chance[:, :-1], whole, tail
