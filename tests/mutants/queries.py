@@ -188,6 +188,21 @@ plant(
     "tests/queries/test_intervals.py",
 )
 
+plant(
+    "second moments: half of the radius",
+    "queries:covariance_interval",
+    "own_radii(*law, weights.T, confidence) / whole",
+    "own_radii(*law, weights.T, confidence) / (2.0 * whole)",
+    "tests/queries/test_second_moments.py",
+)
+plant(
+    "correlations: rounding is forgotten",
+    "queries:correlation_interval",
+    "np.arccos(low[safe]) + turned",
+    "np.arccos(low[safe])",
+    "tests/queries/test_second_moments.py",
+)
+
 _KEYS = "tests/queries/test_discovered_keys.py"
 plant("discovered keys: a key that nobody has", "queries:DiscoveredKeys._prepare", "counts > 0", "counts >= 0", _KEYS)
 plant(

@@ -1,5 +1,6 @@
 """Covariances: the vector moves no further than it says, the matrix is one that exists, and intervals hold the truth."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -105,7 +106,8 @@ def test_intervals_cover_and_the_matrix_exists(promise, correlations):
         assert np.linalg.eigvalsh(found.matrix).min() >= -1e-9 * np.abs(found.matrix).max()
         assert (found.lower <= found.matrix).all()
         inside += (found.lower <= truth) & (truth <= found.upper)
-    assert inside.min() / 400 >= 0.95
+    # four deviations; test_second_moments.py has ten times as many draws
+    assert inside.min() / 400 >= 0.95 - 4.0 * math.sqrt(0.05 * 0.95 / 400)
 
 
 def test_rows_with_a_missing_value_are_left_out():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import privet as pv
-from privet.queries import covariance_answers, histogram_answers, table_answers
+from privet.queries import histogram_answers, second_moments, table_answers
 
 pytestmark = pytest.mark.slow
 SPARE = 4.0 * math.sqrt(0.05 * 0.95 / 2_000)  # four deviations for two thousand intervals
@@ -111,9 +111,8 @@ def test_covariances(way, correlations):
 
 
 def test_covariances_see_a_bound_that_is_forgotten(monkeypatch):
-    """Their intervals are wide, since they hold for all that noise can do within a ball: a fifth of it is too little."""
-    sound = covariance_answers.beyond
-    monkeypatch.setattr(covariance_answers, "beyond", lambda *of: (sound(*of)[0], 0.2 * sound(*of)[1]))
+    sound = second_moments.own_radii
+    monkeypatch.setattr(second_moments, "own_radii", lambda *of: 0.7 * sound(*of))
     with pytest.raises(AssertionError):
         test_covariances(WAYS["pure"], False)
 

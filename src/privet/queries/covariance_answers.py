@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from privet._numerics import Array, root_up, special
+from privet._numerics import Array, root_up
 from privet._validate import flag, instance, items, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import (
@@ -25,9 +25,18 @@ from privet.mechanisms import (
     storable,
 )
 from privet.privacy import Guarantee, PrivacyLoss, Unit
-from privet.queries.intervals import spread
+from privet.queries.intervals import Law, spread
 from privet.queries.measured import tick_of
 from privet.queries.question import TableAlgorithm
+from privet.queries.second_moments import (
+    Corners,
+    Triple,
+    correlation_interval,
+    covariance_interval,
+    mean_box,
+    tail_aside,
+    variance_interval,
+)
 from privet.tables import Bounded, Cell, Data, Int, KeySet, Node, Ref, Rows, Source as PrivateSource, Term, Ticks
 
 CONFIDENCE = 0.95  # of the intervals that come with every answer
@@ -237,30 +246,30 @@ class CovarianceAnswers(TableAlgorithm, Algorithm[Data, Covariance]):
 
     def _matrix(self, noisy: Array) -> Covariance:
         """From the noisy sums alone: entries with their intervals, then the nearest matrix that a covariance can be."""
-        many, place = len(self.columns), 0
-        value, wide = np.zeros((many, many)), np.zeros((many, many))
-        level = 1.0 - (1.0 - CONFIDENCE) / 3.0 if self.correlations else CONFIDENCE
-        for pair in self.design.pairs:
-            cells = noisy[place : place + len(pair.left)]
-            place += len(pair.left)
-            entry, radius = entry_of(pair, cells, beyond(self.part, len(pair.left), level))
-            i, j = pair.first, pair.second
-            value[i, j] = value[j, i] = entry
-            wide[i, j] = wide[j, i] = radius
-        scale, slack = np.array(self.design.widths), np.array(self.design.slack) / np.array(self.design.widths)
-        wide = wide + (slack[:, None] + slack[None, :]) / 2.0  # values were rounded to steps of their columns
-        limit = np.full((many, many), 0.25)
-        ends = np.clip(value - wide, -limit, limit), np.clip(value + wide, -limit, limit)
-        np.fill_diagonal(ends[0], np.maximum(np.diag(ends[0]), 0.0))
-        np.fill_diagonal(ends[1], np.maximum(np.diag(ends[1]), 0.0))
+        value, low, high = read_pairs(self.design, noisy, self._law, CONFIDENCE)
+        scale = np.array(self.design.widths)
         roots, vectors = np.linalg.eigh(value)
         nearest = (vectors * np.maximum(roots, 0.0)) @ vectors.T
         nearest = (nearest + nearest.T) / 2.0
         if self.correlations:
-            return _correlations(self.columns, nearest, *ends)
+            return self._correlations(nearest, noisy)
         units = scale[:, None] * scale[None, :]
-        lower, upper = np.minimum(ends[0], nearest) * units, np.maximum(ends[1], nearest) * units
-        return Covariance(self.columns, nearest * units, lower, upper)
+        return Covariance(
+            self.columns, nearest * units, np.minimum(low, nearest) * units, np.maximum(high, nearest) * units
+        )
+
+    @property
+    def _law(self) -> Law:
+        return "laplace" if isinstance(self.part, DiscreteLaplace) else "gaussian", float(self.part.scale)  # type: ignore[attr-defined]
+
+    def _correlations(self, nearest: Array, noisy: Array) -> Covariance:
+        """Entries divided by the roots of the diagonal; their intervals are read off the noisy sums at once."""
+        spread = np.sqrt(np.maximum(np.diag(nearest), 0.0))
+        units = spread[:, None] * spread[None, :]
+        value = np.clip(np.where(units > 0.0, nearest / np.where(units > 0.0, units, 1.0), 0.0), -1.0, 1.0)
+        low, high = read_correlations(self.design, noisy, self._law, CONFIDENCE)
+        np.fill_diagonal(value, 1.0)
+        return Covariance(self.columns, value, np.minimum(low, value), np.maximum(high, value))
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -273,50 +282,52 @@ class CovarianceAnswers(TableAlgorithm, Algorithm[Data, Covariance]):
         yield Example(made, Data({"t": left}), Data({"t": right}), Guarantee(1.0), cost="costly")
 
 
-def beyond(part: Any, many: int, confidence: float) -> tuple[str, float]:
-    """The bound within which the noise of `many` sums stays together, with this probability: in l1 for Laplace noise,
-    whose absolute values add up to a gamma variable, and in l2 for normal noise.
-    """
-    scale = float(part.scale)
-    if isinstance(part, DiscreteLaplace):  # |whole-number noise| is dominated by |Laplace noise| + 1/2
-        return "l1", scale * float(special().gammaincinv(many, confidence)) + many / 2.0
-    return "l2", scale * math.sqrt(2.0 * float(special().gammaincinv(many / 2.0, confidence))) + math.sqrt(many) / 2.0
+def _sums_of(design: Design, noisy: Array, of_one: bool) -> tuple[Corners, Array, Array, Array]:
+    """The sums of all pairs of a kind side by side, the places of their columns, and what a row adds to them."""
+    ends = np.cumsum([len(pair.left) for pair in design.pairs])
+    held = [
+        (pair, noisy[end - len(pair.left) : end])
+        for pair, end in zip(design.pairs, ends, strict=True)
+        if (pair.first == pair.second) == of_one
+    ]
+    first, second, tops = (np.array([getattr(pair, name) for pair, _ in held]) for name in ("first", "second", "top"))
+    one = held[0][0]
+    sums = Corners(np.stack([cells for _, cells in held], axis=1), np.array(one.left), np.array(one.right))
+    return sums, first, second, tops
 
 
-def entry_of(pair: Pair, cells: Array, noise: tuple[str, float]) -> tuple[float, float]:
-    """A covariance of columns scaled to [0, 1], and how far off it may be while the noise stays within its bound."""
-    norm, most = noise
-    whole = float(cells.sum())
-    # in l2 the sum of k noises is at most the root of k times their norm
-    fewest = whole - (most if norm == "l1" else most * math.sqrt(len(cells)))
-    if fewest <= 0.0:
-        return (0.125 if pair.first == pair.second else 0.0), 0.5
-    left, right = np.array(pair.left), np.array(pair.right)
-    if pair.first == pair.second:
-        centre = float((left + right) @ cells / (2.0 * whole))
-        means, centres = [(left + right) / 2.0] * 2, [centre, centre]
-    else:
-        means, centres = [left, right], [float(each @ cells / whole) for each in (left, right)]
-    forms = (left - centres[0]) * (right - centres[1])
-    entry = float(forms @ cells / whole)
-    order = np.inf if norm == "l1" else 2
-    off = [float(np.linalg.norm(mean - c, order)) * most / fewest for mean, c in zip(means, centres, strict=True)]
-    radius = float(np.linalg.norm(forms - entry, order)) * most / fewest + off[0] * off[1]
-    return entry, radius
+def read_pairs(design: Design, noisy: Array, law: Law, confidence: float) -> tuple[Array, Array, Array]:
+    """Covariances of columns scaled to [0, 1], from their noisy sums, and both ends of the interval of each."""
+    many = len(design.widths)
+    value, low, high = (np.zeros((many, many)) for _ in range(3))
+    ones, place, _, _ = _sums_of(design, noisy, True)
+    least, most, weak = variance_interval(ones, law, confidence)
+    value[place, place], low[place, place], high[place, place] = np.where(weak, 0.125, ones.entry()), least, most
+    if many > 1:
+        twos, first, second, _ = _sums_of(design, noisy, False)
+        box, few = mean_box(ones, law, tail_aside(confidence) / 2.0)
+        level = confidence + tail_aside(confidence)
+        least, most = covariance_interval(twos, (box.of(first), box.of(second)), law, level)
+        weak = few[first] | few[second] | (twos.cells.sum(axis=0) <= 0.0)
+        read = np.where(weak, 0.0, twos.entry()), np.where(weak, -0.25, least), np.where(weak, 0.25, most)
+        for made, each in zip((value, low, high), read, strict=True):
+            made[first, second] = made[second, first] = each
+    slack = np.array(design.slack) / np.array(design.widths)
+    wide = (slack[:, None] + slack[None, :]) / 2.0  # values were rounded to steps of their columns
+    least_there = np.where(np.eye(many, dtype=bool), 0.0, -0.25)
+    return value, np.maximum(low - wide, least_there), np.minimum(high + wide, 0.25)
 
 
-def _correlations(names: tuple[str, ...], nearest: Array, low: Array, high: Array) -> Covariance:
-    """Entries divided by the roots of the diagonal; three intervals that hold together make one."""
-    spread = np.sqrt(np.maximum(np.diag(nearest), 0.0))
-    units = spread[:, None] * spread[None, :]
-    value = np.clip(np.where(units > 0.0, nearest / np.where(units > 0.0, units, 1.0), 0.0), -1.0, 1.0)
-    least, most = (np.sqrt(np.maximum(np.diag(end), 0.0)) for end in (low, high))
-    small, large = least[:, None] * least[None, :], most[:, None] * most[None, :]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lower = np.where(low < 0.0, low / small, low / large)
-        upper = np.where(high > 0.0, high / small, high / large)
-    lower = np.clip(np.where(np.isnan(lower), -1.0, lower), -1.0, 1.0)
-    upper = np.clip(np.where(np.isnan(upper), 1.0, upper), -1.0, 1.0)
-    for each in (value, lower, upper):
-        np.fill_diagonal(each, 1.0)
-    return Covariance(names, value, np.minimum(lower, value), np.maximum(upper, value))
+def read_correlations(design: Design, noisy: Array, law: Law, confidence: float) -> tuple[Array, Array]:
+    """Both ends of the interval of every correlation."""
+    many = len(design.widths)
+    low, high = np.eye(many), np.eye(many)
+    if many > 1:
+        ones, _, _, alone = _sums_of(design, noisy, True)
+        twos, first, second, tops = _sums_of(design, noisy, False)
+        sums = Triple(twos, ones.of(first), ones.of(second), (tops, alone[first], alone[second]))
+        slack = np.array(design.slack) / np.array(design.widths)
+        ends = correlation_interval(sums, (slack[first], slack[second]), law, confidence)
+        for made, each in zip((low, high), ends, strict=True):
+            made[first, second] = made[second, first] = each
+    return low, high

@@ -26,7 +26,7 @@ class CovarianceQuestion(TableQuestion):
     >>> import privet as pv
     >>> people = pv.Table({"a": [1, 2], "b": [3, 4]}, columns={"a": pv.Int(0, 9), "b": pv.Int(0, 9)})
     >>> print(people.covariance("a", "b").preview(epsilon=1.0, expected_rows=10_000))
-    each covariance: +-0.04737 to +-0.05122 (95%), with 10,000 rows
+    each covariance: +-0.02969 to +-0.03595 (95%), with 10,000 rows
     """
 
     rows: Node

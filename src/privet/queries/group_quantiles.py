@@ -157,7 +157,9 @@ def joint_radii(one: Distribution, shares: tuple[float, ...]) -> list[Array]:
     with the confidence of an answer. They depend on what is measured and not on what was found."""
     square, mixed, whole, steps, all_steps = one._noise
     tail = (1.0 - _CONFIDENCE) / len(shares)
-    factor = _MARGIN * max(-math.log(tail) / math.sqrt(2.0), -ndtri(tail / 2.0))
+    factor = -ndtri(tail / 2.0)
+    if one.answers._law.kind == "laplace":
+        factor = _MARGIN * max(-math.log(tail) / math.sqrt(2.0), factor)
     made = []
     for q in shares:
         deviation = np.sqrt(np.maximum(square - 2.0 * q * mixed + q * q * whole, 0.0))

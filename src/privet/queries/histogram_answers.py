@@ -45,9 +45,8 @@ from privet.tables import (
 from privet.tables.columns import day_number
 from privet.workloads import Answers, Estimate, LinearQueries, RangeQueries, Rows as Matrix, Workload
 
-_FACTOR = (
-    2.15  # deviations that hold a sum of Laplace or normal noise with probability .95: a single Laplace needs 2.12
-)
+# deviations that hold a sum of noises with probability .95: a single Laplace noise needs 2.12, a normal one 1.95997
+_FACTOR = {"laplace": 2.15, "gaussian": 1.96}
 _ANY_LAW = 4.48  # as many for any law of finite variance, by Chebyshev's inequality
 _CONFIDENCE = 0.95  # of the intervals that come with every answer
 
@@ -159,7 +158,7 @@ class Distribution:
         """The distance by which rows up to a cell, less q of all rows, may be off: a radius for each cell."""
         square, mixed, whole, steps, all_steps = self._noise
         deviation = np.sqrt(np.maximum(square - 2.0 * q * mixed + q * q * whole, 0.0))
-        return _radius(deviation, steps + q * all_steps)
+        return _radius(self.answers._law.kind, deviation, steps + q * all_steps)
 
     def _radii(self) -> Array:
         """The distance by which each bin may be off."""
@@ -169,7 +168,7 @@ class Distribution:
             query[x] = 1.0
             each = np.asarray(self.answers.design.coefficients(query))
             square[x], steps[x], query[x] = each**2 @ variances, np.abs(each).sum(), 0.0
-        return _radius(np.sqrt(square), steps)
+        return _radius(self.answers._law.kind, np.sqrt(square), steps)
 
     @property
     def _variances(self) -> Array:
@@ -196,9 +195,9 @@ class Distribution:
         return f"distribution over {cells}; ask between, quantile, share_below"
 
 
-def _radius(deviation: Array, steps: Array) -> Array:
+def _radius(kind: str, deviation: Array, steps: Array) -> Array:
     """Half a step for each noise; with hardly any noise that is far, and Chebyshev's bound is nearer."""
-    return np.minimum(_FACTOR * deviation + steps / 2.0, _ANY_LAW * deviation)
+    return np.minimum(_FACTOR[kind] * deviation + steps / 2.0, _ANY_LAW * deviation)
 
 
 @final

@@ -17,9 +17,10 @@ from privet._numerics import Array, ndtri
 from privet.mechanisms import Gaussian
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 
+Law = tuple[Kind, float]  # of noise: its kind and its scale
 _GRID = 257  # shares that are looked at: between two the wider radius serves, so more are only tighter
 _STEPS = 60  # of Newton's method, which stops by itself long before; each stays on the safe side
-_APART = 1.02  # the least ratio of two scales in the closed form
+_APART = 1.005, 1.02  # the least ratio of two scales in the closed form: of four at most, and of more
 _CONTINUOUS = 64.0  # from this scale on a step is less than a hundredth of an interval
 
 
@@ -60,19 +61,36 @@ def radii(kind: Kind, scale: float, coefficients: Array, confidence: float) -> A
     [196.0, 197.0]
     """
     weights = np.abs(np.asarray(coefficients, dtype=np.float64))
+    if kind == "gaussian":
+        return own_radii(kind, scale, weights, confidence)
+    return scale * _of_scale_1(weights.tobytes(), weights.shape[1], 1.0 - confidence) + weights.sum(axis=1) / 2.0
+
+
+def own_radii(kind: Kind, scale: float, coefficients: Array, confidence: float) -> Array:
+    """As `radii`, for combinations that are asked for once and not kept.
+
+    >>> own_radii("laplace", 100.0, np.array([[1.0, 0.0]]), 0.95).round().tolist()
+    [300.0]
+    """
+    weights = np.abs(np.asarray(coefficients, dtype=np.float64))
     half = weights.sum(axis=1) / 2.0
     if kind == "gaussian":
-        return -ndtri((1.0 - confidence) / 2.0) * scale * np.sqrt((weights**2).sum(axis=1)) + half
-    return scale * _of_scale_1(weights.tobytes(), weights.shape[1], 1.0 - confidence) + half
+        return np.asarray(-ndtri((1.0 - confidence) / 2.0) * scale * np.sqrt((weights**2).sum(axis=1)) + half)
+    return np.asarray(scale * _laplace_radii(weights, 1.0 - confidence) + half)
 
 
 @lru_cache(maxsize=256)
 def _of_scale_1(weights: bytes, many: int, tail: float) -> Array:
     """The radii of Laplace noise of scale 1, row by row: all means have the same weights, and they are asked for often."""
-    held = np.frombuffer(weights).reshape(-1, many)
-    scales = np.sort(np.maximum(held, 1e-9 * held.max(axis=1, keepdims=True)), axis=1)
+    return _laplace_radii(np.frombuffer(weights).reshape(-1, many), tail)
+
+
+def _laplace_radii(weights: Array, tail: float) -> Array:
+    many = weights.shape[1]
+    largest = weights.max(axis=1, keepdims=True)
+    scales = np.sort(np.maximum(weights, 1e-9 * np.where(largest > 0.0, largest, 1.0)), axis=1)
     for i in range(1, many):  # upwards only: more noise is a wider interval
-        scales[:, i] = np.maximum(scales[:, i], scales[:, i - 1] * _APART)
+        scales[:, i] = np.maximum(scales[:, i], scales[:, i - 1] * _APART[many > 4])
     return _quantiles(scales, tail)
 
 
@@ -97,7 +115,7 @@ def _quantiles(scales: Array, tail: float) -> Array:
 
 
 def ratio_interval(
-    top: Array, bottom: Array, weights: tuple[Array, Array], law: tuple[Kind, float], confidence: float
+    top: Array, bottom: Array, weights: tuple[Array, Array], law: Law, confidence: float
 ) -> tuple[Array, Array, Array]:
     """The ends of all shares t in [0, 1] that are compatible with noisy `top` and `bottom`, and where the bottom is so
     small that nothing can be said: below five of its standard deviations, or below its own interval.

@@ -8,6 +8,7 @@ import numpy as np
 from privet._numerics import Array
 from privet.queries.family import Family, Noisy
 from privet.queries.intervals import radius, ratio_interval
+from privet.queries.second_moments import Corners, variance_interval
 from privet.tables import Column, Float
 
 
@@ -88,17 +89,14 @@ def mean_of(noisy: Noisy, column: Column, confidence: float) -> Read:
 
 
 def deviation_of(noisy: Noisy, column: Column, confidence: float) -> Read:
-    """The standard deviation of a column, by the means of t and t^2; their intervals hold together, half of the tail each.
-    Rounding to steps moves it by at most half a step."""
-    level = 1.0 - (1.0 - confidence) / 2.0
-    first, low, high, weak = _share(noisy, 1, level)
-    second, less, more, _ = _share(noisy, 2, level)
+    """The standard deviation of a column, from its sums of degree 2. Rounding to steps moves it by at most half a step."""
     family, span, half = noisy.family, span_of(column), _rounded_by(noisy.family, column)
+    sums = Corners(noisy.values[:3], np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
+    low, high, weak = variance_interval(sums, (noisy.kind, noisy.scale), confidence)
     width, most = family.tick * round(family.top ** (1.0 / family.degree)), (span[1] - span[0]) / 2.0
-    value = width * np.sqrt(np.where(weak, 0.125, np.clip(second - first**2, 0.0, 0.25)))
-    smallest = width * np.sqrt(np.where(weak, 0.0, np.clip(less - high**2, 0.0, 0.25))) - half
-    largest = width * np.sqrt(np.where(weak, 0.25, np.clip(more - low**2, 0.0, 0.25))) + half
-    return Read(*(np.clip(each, 0.0, most) for each in (value, smallest, largest)))
+    value = width * np.sqrt(np.where(weak, 0.125, np.clip(sums.entry(), 0.0, 0.25)))
+    ends = width * np.sqrt(low) - half, width * np.sqrt(high) + half
+    return Read(*(np.clip(each, 0.0, most) for each in (value, *ends)))
 
 
 def span_of(column: Column) -> tuple[float, float]:
