@@ -1,7 +1,7 @@
 """Synthesizers: error, processor time and memory on public tables, beside targets, baselines and, if asked for, mbi.
 
 `python benchmarks/synth.py [--quick] [--only PART ...] [--mbi PYTHON --scripts FOLDER]`, data under PRIVET_DATA. PYTHON is
-an interpreter with mbi 1.1, FOLDER the `mechanisms` folder of its repository, whose scripts are not in the package. Every
+an interpreter with mbi 2.0, FOLDER the `mechanisms` folder of its repository, whose scripts are not in the package. Every
 part runs in a process of its own, on one thread; memory is its peak above what it held with imports and data loaded.
 """
 
@@ -184,28 +184,36 @@ facts = json.loads(sys.argv[1])
 sys.path.insert(0, facts["scripts"])
 from itertools import combinations
 from mbi import Dataset, Domain, estimation
+import numpy as np
 import pandas as pd
-plain = estimation.mirror_descent
-def capped(*given, **named):  # as many steps as ours, where the script would take 10,000
-    named["iters"] = min(named.get("iters", facts["steps"]), facts["steps"])
-    return plain(*given, **named)
-estimation.mirror_descent = capped
+plain = estimation.MirrorDescent.estimate
+def capped(self, *given, iters=facts["steps"], potentials=None, **named):  # as many steps as ours at most, not 10,000
+    start = {} if potentials is None else {"warm_start": potentials}  # as the keyword is called since 2.0
+    return plain(self, *given, iters=min(iters, facts["steps"]), **start, **named)
+estimation.MirrorDescent.estimate = capped
 frame = pd.read_csv(facts["data"])[facts["names"]]
-rows = Dataset(frame, Domain(facts["names"], facts["sizes"]))
+rows = Dataset(frame.to_dict("list"), Domain(facts["names"], facts["sizes"]))
+np.random.seed(facts["seed"])
 held, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
 if facts["model"] == "MST":
     import mst
-    # pandas 3 maps codes to objects, which mbi refuses
-    mst.Dataset = lambda frame, domain: Dataset(frame.astype("int64"), domain)
-    made = mst.MST(rows, facts["epsilon"], facts["delta"])
+    model, made = None, mst.MST(rows, facts["epsilon"], facts["delta"])
 else:
     from aim import AIM
     cliques = list(combinations(facts["names"], 3))
     tool = AIM(facts["epsilon"], facts["delta"], max_model_size=facts["mb"], max_iters=facts["steps"])
-    made = tool.run(rows, [(each, 1.0) for each in cliques])[1]
+    model, made = tool.run(rows, [(each, 1.0) for each in cliques])
 spent, peak = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-codes = made.df[facts["names"]].to_numpy().T.tolist()
-print(json.dumps({"all": spent, "mb": (peak - held) / 1024, "codes": codes}))
+line = {"all": spent, "mb": (peak - held) / 1024}
+for way in (2, 3) if model is not None else ():
+    far = []
+    for each in combinations(facts["names"], way):
+        one, two = (np.asarray(table.project(each).datavector(), dtype=float) for table in (rows, model))
+        far.append(0.5 * np.abs(one / one.sum() - two / two.sum()).sum())
+    line[f"model{way}"] = float(np.mean(far))
+codes = made.to_dict()
+line["codes"] = [np.asarray(codes[name]).tolist() for name in facts["names"]]
+print(json.dumps(line))
 """
 
 
@@ -216,19 +224,20 @@ def peer(python: Path, scripts: Path, model: str, table: str, steps: int, limit:
     facts = {
         "model": model, "scripts": str(scripts), "data": str(ROOT / "adult" / "adult_discrete.csv.gz"), "mb": 10.0,
         "names": list(coding.names), "sizes": list(coding.sizes), "steps": steps, "epsilon": 1.0, "delta": DELTA,
+        "seed": 0,
     }  # fmt: skip
     try:
         done = subprocess.run(
             [str(python), "-c", PEER, json.dumps(facts)],
             capture_output=True,
             text=True,
-            timeout=limit,
             check=True,
             env=os.environ | ONE_THREAD,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5)),
         )
-    except subprocess.TimeoutExpired:
-        return {"model": model, "failed": f"not done after {limit:.0f} s by the clock"}
     except subprocess.CalledProcessError as problem:
+        if problem.returncode < 0:
+            return {"model": model, "failed": f"not done after {limit:.0f} s of processor time"}
         return {"model": model, "failed": problem.stderr.strip().splitlines()[-1]}
     line = json.loads(done.stdout.strip().splitlines()[-1])
     rows = synth.SyntheticTable(coding, np.array(line.pop("codes")).T, {})
@@ -278,10 +287,12 @@ def part_aim(seeds: int) -> list[Any]:
     return found
 
 
-def part_sweep(seeds: int) -> list[Any]:
+def part_sweep(seeds: int, tables: list[str] | None = None) -> list[Any]:
     """Error by epsilon beside both baselines, on the workload of all tables of two or three columns."""
     found = []
     for table, way in SWEPT.items():
+        if tables is not None and table not in tables:
+            continue
         for epsilon in (0.01, 0.1, 1.0, 10.0, 100.0):
             figures: dict[str, tuple[float, float | None]] = {}
             for model in MODELS:
@@ -344,16 +355,19 @@ def part_parquet(seeds: int) -> list[Any]:
     return [told(f"MST, {line['rows']:,} rows of Parquet through DuckDB, 5 columns", figures)]
 
 
-def part_mbi(python: Path, scripts: Path, limit: float) -> list[Any]:
+def part_mbi(python: Path, scripts: Path, limit: float, models: list[str], most_steps: int | None) -> list[Any]:
     found = []
     for model, table, steps in (("MST", "adult", 500), ("AIM", "adult-8", 100)):
+        if model not in models:
+            continue
+        steps = most_steps or steps
         options = {"steps": steps}
         (mine,) = apart("fits", table=table, model=model, epsilon=1.0, seeds=1, ways=[1, 2, 3], options=options)
         theirs = peer(python, scripts, model, table, steps, limit)
         if "failed" in theirs:
             print(f"{model} of mbi, {table}: {theirs['failed']}", flush=True)
         else:
-            keys = ("rows1", "rows2", "rows3", "all", "mb")
+            keys = [key for key in ("model2", "model3", "rows1", "rows2", "rows3", "all", "mb") if key in theirs]
             told(f"{model} of mbi, {table}, {steps} steps", {key: (theirs[key], None) for key in keys})
             told(f"{model} of ours, {table}, {steps} steps", {key: (mine[key], None) for key in keys})
             print(f"  processor time of mbi over ours {theirs['all'] / mine['all']:.1f}", flush=True)
@@ -371,9 +385,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one seed, a million rows of Parquet")
     parser.add_argument("--only", nargs="+", choices=[*PARTS, "mbi"], help="these parts alone")
-    parser.add_argument("--mbi", type=Path, help="an interpreter with mbi 1.1, networkx and matplotlib")
+    parser.add_argument("--mbi", type=Path, help="an interpreter with mbi 2.0, networkx and matplotlib")
     parser.add_argument("--scripts", type=Path, help="the folder `mechanisms` of mbi's repository")
-    parser.add_argument("--limit", type=float, default=3600.0, help="seconds by the clock for one script of mbi")
+    parser.add_argument("--tables", nargs="+", choices=list(SWEPT), help="those that sweep looks at; all, if not given")
+    parser.add_argument("--models", nargs="+", default=["MST", "AIM"], help="those that are run beside mbi")
+    parser.add_argument("--steps", type=int, help="of a fit of mbi at most, and of ours beside it")
+    parser.add_argument("--limit", type=float, default=3600.0, help="seconds of processor time for one script of mbi")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.job:
@@ -382,10 +399,12 @@ def main() -> None:
         return
     seeds, found = 1 if options.quick else 5, {}
     for name in options.only or PARTS:
-        if name != "mbi":
+        if name == "sweep":
+            found[name] = part_sweep(seeds, options.tables)
+        elif name != "mbi":
             found[name] = PARTS[name](seeds)
     if options.mbi and (not options.only or "mbi" in options.only):
-        found["mbi"] = part_mbi(options.mbi, options.scripts or Path(), options.limit)
+        found["mbi"] = part_mbi(options.mbi, options.scripts or Path(), options.limit, options.models, options.steps)
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)
     (folder / "synth.json").write_text(json.dumps(found, indent=1))

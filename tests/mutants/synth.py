@@ -4,7 +4,7 @@ from tests.mutants.mutant import Table
 
 _LAWS = "tests/laws/test_mechanisms.py -m '' -k 'test_law and synth'"
 _MST, _AIM, _TRAPS = "tests/synth/test_mst.py", "tests/synth/test_aim.py", "tests/synth/test_traps.py"
-_PUBLIC = "tests/synth/test_public_rows.py"
+_PUBLIC, _BARS = "tests/synth/test_public_rows.py", "tests/synth/test_error_bars.py"
 SYNTH = Table(
     "tests/synth/test_mst.py tests/synth/test_aim.py tests/synth/test_traps.py tests/synth/test_contract.py",
     "tests/synth/test_graph.py tests/synth/test_lectures.py",
@@ -193,4 +193,32 @@ plant(
     "wide += self._measured(columns, tables, Purse(self.money), 1.0 / len(columns), source)",
     _MST,
     _LAWS,
+)
+plant(
+    "rare values begin at 0, not at three deviations",
+    "synth:MSTPlan._compressed",
+    "made = without_rare(values, _RARE * sigma)",
+    "made = without_rare(values, 0.0 * sigma)",
+    _MST,
+)
+plant(
+    "bars: codes that were picked by their noise in two looks, as if nobody had looked",
+    "synth:error_bars._merged_radius",
+    "_look_radius(each, beta / len(asked))",
+    "_look_radius(each, beta * 20.0)",
+    _BARS,
+)
+plant(
+    "bars: the union over groups that are left, not over the codes that were looked at",
+    "synth:error_bars._look_radius",
+    "tail = beta / float(members.sum())",
+    "tail = beta / members.size",
+    _BARS,
+)
+plant(
+    "tables for people: labels of neighbouring codes",
+    "synth:CountTable.columns",
+    "self._keys(place)[codes[place]]",
+    "self._keys(place)[codes[place] - 1]",
+    "tests/synth/test_count_table.py",
 )

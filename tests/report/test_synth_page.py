@@ -42,3 +42,15 @@ def test_another_table_stands_beside_as_lines() -> None:
 def test_no_rows_make_a_page_too() -> None:
     empty = SimpleNamespace(coding=Coding.of(COLUMNS), codes=np.zeros((0, 4), dtype=np.int64))
     assert synth_page(empty).count("<svg") == 4
+
+
+def test_bars_say_what_they_stand_for() -> None:
+    page = synth_page(rows(50))
+    assert "<title>&lt;i&gt;x: " in page and "<title>yes: " in page and "<title>(missing): " in page  # noqa: PT018
+    assert "<title>[0, 0.3125): " in page
+    assert "<title>2024-01-01 to 2024-01-12: " in page  # 366 days in 32 groups
+    for told in ("no", "yes"):
+        assert f'text-anchor="middle">{told}</text>' in page
+    many = Coding.of({"a": pv.Category(["a long name of a ward in a clinic", "another long name of a ward in it"])})
+    long = synth_page(SimpleNamespace(coding=many, codes=np.zeros((3, 1), dtype=np.int64)))
+    assert 'text-anchor="start">a long name of ...</text>' in long

@@ -8,8 +8,9 @@ import pytest
 import privet as pv
 from privet import synth
 from privet.errors import PrivetError
+from privet.synth.synthetic_model import MOST_UNASKED
 from tests.synth.tables import coded_table
-from tests.synth.test_before_paying import GRAPHS, assert_refused_unpaid
+from tests.synth.test_before_paying import GRAPHS, LECTURES, assert_refused_unpaid
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -91,6 +92,77 @@ def test_a_budget_that_is_spent_and_a_file_that_is_gone_leave_nothing() -> None:
     with pytest.raises(PrivetError, match="nowhere"):
         synth.MST().fit(gone, epsilon=0.2, ledger=ledger)
     assert ledger.spent.epsilon == 0.0
+
+
+SMALL = ({"epsilon": 1e-3}, {"epsilon": 1e-3, "delta": 1e-9})
+FEW = {"none": [], "one": [[0, 1, 1]], "three": [[0, 1, 1], [1, 1, 0], [0, 0, 1]]}
+
+
+@pytest.mark.parametrize("name", [*GRAPHS, *LECTURES])
+@pytest.mark.parametrize("promise", SMALL, ids=str)
+def test_a_small_budget_and_hardly_any_rows_make_a_model_that_is_paid_once(
+    name: str, promise: dict[str, float]
+) -> None:
+    for rows in FEW.values():
+        ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0, delta=1e-3))
+        table = coded_table(rows, (2, 2, 2))
+        model = {**GRAPHS, **LECTURES}[name]().fit(table, ledger=ledger, **promise)
+        assert len([entry for entry in ledger.entries() if entry.kind == "reserve"]) == 1
+        assert 0.0 < ledger.spent.epsilon <= 1e-3
+        assert 1.0 <= model.total < 10**7
+        assert np.isfinite(model.marginal("a", "b", "c")).all()
+        assert model.marginal("a", "b", "c").sum() == pytest.approx(model.total)
+        assert len(model.sample(5)) == 5
+
+
+def test_billions_of_rows_that_are_noise_are_drawn_by_nobody_who_did_not_ask() -> None:
+    model = synth.Independent(rows=10**7).fit(coded_table([[0]], (2,)), epsilon=1.0)
+    assert model.total == MOST_UNASKED
+    many = synth.Independent(rows=10**7 + 1).fit(coded_table([[0]], (2,)), epsilon=1.0)
+    with pytest.raises(PrivetError, match="say how many"):
+        many.sample()
+    assert len(many.sample(4)) == 4
+
+
+def test_a_table_that_cannot_be_written_out_is_refused_also_where_codes_were_merged() -> None:
+    columns = {"a": pv.Int(0, 99_999), "b": pv.Int(0, 99_999)}
+    table = pv.Table({"a": np.arange(50), "b": np.arange(50)}, columns=columns)
+    model = synth.MST(steps=5).fit(table, epsilon=1.0, source=pv.noise.Seeded(1))
+    assert model.cells < 10**6  # nearly all codes are one
+    for ask in (model.marginal, model.counts, model.error):
+        with pytest.raises(PrivetError, match="10,000,000,000 cells"):
+            ask("a", "b")
+    assert model.marginal("a").shape == (100_000,)
+
+
+WIDE = {f"c{i}": pv.Int(0, 1) for i in range(200)}
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (lambda: synth.AIM(), "1,313,400 tables is too large.*columns="),
+        (lambda: synth.AIM(workload=2), "more than 20,000 tables.*columns="),
+        (lambda: synth.MWEMGraph(), "more than 20,000 tables.*columns="),
+        (lambda: synth.MWEM(queries=pv.workloads.Marginals((2,) * 200, [(0, 1)])), "combinations.*MWEMGraph"),
+        (lambda: synth.SmallDB(queries=pv.workloads.Marginals((2,) * 200, [(0, 1)])), "MST"),
+    ],
+    ids=["AIM of threes", "AIM of pairs", "MWEMGraph", "MWEM", "SmallDB"],
+)
+@pytest.mark.slow
+def test_two_hundred_columns_are_refused_by_what_would_not_end(made: Any, words: str) -> None:
+    assert_refused_unpaid(made, pv.Table(dict.fromkeys(WIDE, np.zeros(3)), columns=WIDE), words, epsilon=1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Independent", "MST", "AIM"])
+def test_two_hundred_columns_are_modelled_by_what_is_made_for_them(name: str) -> None:
+    rows = dict.fromkeys(WIDE, np.arange(400) % 2)
+    few = {"workload": [("c0", "c1"), ("c1", "c2")], "rounds": 2, "steps": 5}
+    made = {"Independent": synth.Independent(), "MST": synth.MST(steps=5), "AIM": synth.AIM(**few)}[name]
+    model = made.fit(pv.Table(rows, columns=WIDE), epsilon=100.0)
+    assert len(model.sample(10).columns()) == 200
+    assert model.privacy_ is not None
 
 
 def test_a_column_of_ten_thousand_values_is_defined_or_refused() -> None:

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+import privet as pv
 from privet import synth
+from privet._numerics import ndtri
 from privet.errors import InvalidParameter
 from privet.noise import Seeded
 from privet.privacy import Guarantee
-from privet.synth.error_bars import table_bound
+from privet.synth.error_bars import _merged_radius, table_bound
+from privet.synth.graph import Measurement
 from privet.synth.small_examples import data_of, task_of
 from tests.synth.tables import SIZES, correlated
 
@@ -48,6 +51,41 @@ def test_bars_know_that_codes_were_picked_by_their_own_noise(promise: Guarantee)
         inside += bool(np.all(np.abs(model.marginal("a") - exact) <= model.error("a").radius))
     assert picked >= runs / 2
     assert inside >= runs * 0.85  # at 95%, fewer than 26 of 30 has a chance below 2%
+
+
+@pytest.mark.parametrize("promise", [{"rho": 0.2}, pytest.param({"epsilon": 3.0}, marks=pytest.mark.slow)], ids=str)
+def test_bars_of_codes_that_were_merged_after_two_looks_cover(promise: dict[str, float]) -> None:
+    """Where noise hides the columns, MST counts them twice and merges by both looks. Persons have up to three rows, and
+    all of the noise is that much larger; bars of the codes that are left, as if nobody had picked them, would miss."""
+    size, persons = 400, np.repeat(np.arange(500), 3)
+    codes = np.where(persons < 300, 0, 1)
+    columns = {"id": pv.Int(0, 999), "a": pv.Int(0, size - 1), "b": pv.Int(0, 1)}
+    table = pv.Table({"id": persons, "a": codes, "b": codes}, columns=columns, unit=pv.Person("id", max_rows=3))
+    exact, made = np.bincount(codes, minlength=size), synth.MST(columns=("a", "b"), steps=5)
+    runs, inside, naive = 24, 0, 0
+    for seed in range(runs):
+        model = made.fit(table, source=Seeded(seed), **promise)
+        looks = [each for each in model.measurements if each.clique == (0,)]
+        assert len(looks) == 2
+        assert all(each.cell_variance is not None for each in looks)
+        far = np.abs(model.marginal("a") - exact)
+        inside += bool(np.all(far <= model.error("a").radius))
+        members = model.compression.members(0)
+        deviation = sum(each.sigma**-2.0 for each in looks) ** -0.5
+        alone = members[model.compression.groups[0]] == 1  # type: ignore[index]
+        naive += bool(np.all(far[alone] <= 1.96 * deviation))
+    assert inside >= runs * 0.8  # at 95%, fewer than 20 of 24 has a chance below 1%
+    assert naive <= runs / 2
+
+
+def test_bars_of_two_looks_are_the_mean_of_theirs_by_weight() -> None:
+    members, beta = np.array([1.0, 1.0, 8.0]), 0.05
+    looks = [Measurement((0,), np.zeros(3), sigma, members * sigma**2) for sigma in (2.0, 1.0)]
+    tail = -float(ndtri(beta / 2.0 / 10.0 / 2.0))  # half for each look, ten codes, two sides
+    expected = members * tail * (2.0 * 2.0**-2 + 1.0) / (2.0**-2 + 1.0)
+    assert _merged_radius(looks, beta).tolist() == pytest.approx(expected.tolist())
+    single = _merged_radius(looks[1:], beta)
+    assert single.tolist() == pytest.approx((members * -float(ndtri(beta / 10.0 / 2.0))).tolist())
 
 
 def test_the_l1_bound_of_a_table_covers() -> None:

@@ -9,6 +9,7 @@ import pytest
 from privet import synth
 from privet.noise import Seeded
 from privet.privacy import Guarantee
+from privet.synth import mst
 from privet.synth.compression import Compression, without_rare
 from privet.synth.graph import Coins, Measurement
 from privet.synth.money import UNITS, choice_by_distance, table_noise
@@ -60,6 +61,17 @@ def test_rare_values_become_one_with_the_noise_of_all_of_them() -> None:
     assert _merged(Measurement((1,), np.array([50.0, 50.0]), 2.0), made).cell_variance is None
 
 
+def test_values_below_three_deviations_are_rare_and_those_at_it_are_not() -> None:
+    plan = synth.MST()._plan(task_of(sizes=(5, 2)), Guarantee(rho=0.5))
+    sigma = plan._first_noise().scale
+    counts = sigma * np.array([50.0, 3.001, 2.999, 0.5, -1.0])
+    found = [Measurement((0,), counts, sigma), Measurement((1,), sigma * np.array([40.0, 2.0]), sigma)]
+    assert plan._compressed(found).groups[0].tolist() == [0, 1, 2, 2, 2]  # type: ignore[union-attr]
+    assert plan._compressed(found).groups[1] is None
+    kept = replace(plan, task=task_of(sizes=(5, 2), constraints=(synth.Forbidden(("a",), [(4,)]),)))
+    assert kept._compressed(found).groups == (None, None)  # constraints are about codes
+
+
 def test_merged_tables_come_back_evenly() -> None:
     made = Compression((4, 2), (np.array([0, 1, 1, 0]), None))
     table = np.arange(8).reshape(4, 2)
@@ -83,6 +95,14 @@ def test_pairs_that_belong_together_are_chosen() -> None:
     exact = np.zeros((3, 3))
     np.add.at(exact, tuple(correlated()[:, :2].T), 1)
     assert np.abs(model.marginal("a", "b") - exact).sum() < 0.05 * 2_000
+
+
+def test_distances_of_pairs_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, plain = [], mst.exact_distance
+    monkeypatch.setattr(mst, "exact_distance", lambda *given: seen.append(1) or plain(*given))
+    model = synth.MST(steps=5).fit(coded_table(correlated(), SIZES), rho=1.0, source=Seeded(3))
+    assert len([each for each in model.measurements if len(each.clique) == 2]) == 3
+    assert len(seen) == 6  # six pairs, three choices
 
 
 def test_columns_that_noise_hides_have_all_of_the_budget() -> None:

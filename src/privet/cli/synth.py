@@ -23,6 +23,7 @@ Examples (begin with: privet table draft visits.csv --out visits.toml, and fill 
   privet synth visits.parquet --schema visits.toml --model AIM --workload 3 --epsilon 1 --delta 1e-9 --ledger
   visits.ledger --out synthetic.csv --evaluate holdout.parquet
 """
+_UNASKED = 10**6  # rows that are drawn at most where --n is not given: a small budget may say billions
 _MODELS = ("MST", "AIM", "MWEMGraph", "Independent")
 _WITH_WORKLOAD = ("AIM", "MWEMGraph")
 
@@ -42,7 +43,7 @@ def synth(
             "--n",
             min=1,
             max=10**8,
-            help="How many rows to draw, such as 10000; as many as were paid for, if not given.",
+            help="How many rows to draw, such as 10000; as many as were paid for, up to a million, if not given.",
         ),
     ] = None,
     epsilon: o.PaidEpsilonOption = None,
@@ -71,8 +72,7 @@ def synth(
     """Synthetic rows for a table, from a model that is fitted privately and paid from a ledger."""
     from privet import synth as room
     from privet.queries import Table
-    from privet.tables import Coded
-    from privet.tables.data import drawn_salts
+    from privet.tables import Coded, drawn_salts
 
     made = _synthesizer(room, model, workload, bins)
     table = Table(file, schema=schema, separator=o.mark(separator), decimal=o.mark(decimal))
@@ -97,7 +97,7 @@ def synth(
         holdout.data.exact_marginals(Coded(holdout.rows, coding), [()], drawn_salts())
     with stoppable(), progress():
         fitted = made.fit(table, epsilon=epsilon, delta=delta, ledger=open_ledger(ledger), key=key)
-    rows = fitted.sample(n)
+    rows = fitted.sample(n if n is not None else min(round(fitted.total), _UNASKED))
     if out is not None:
         room.write_table(rows.columns(), out)
     _show(model, fitted, rows, holdout, page, json)

@@ -7,8 +7,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet.report.page import render
-from privet.tables import Bool, Category, Coded, Date, Tally
-from privet.tables.data import drawn_salts
+from privet.tables import Coded, Tally, drawn_salts
 
 if TYPE_CHECKING:
     from privet.queries import Table
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
 _BARS = 32
 _LEFT, _WIDE, _TOP, _HIGH = 10.0, 240.0, 24.0, 120.0
+_LETTERS = 36  # that have room side by side below a drawing
 
 
 def synth_page(
@@ -29,7 +29,7 @@ def synth_page(
     public table where one is given. Whoever hands one in sees its exact shares: it is not for private data.
 
     >>> from types import SimpleNamespace
-    >>> from privet.tables import Coding
+    >>> from privet.tables import Bool, Coding
     >>> rows = SimpleNamespace(coding=Coding.of({"ill": Bool()}), codes=np.array([[0], [1], [1]]))
     >>> synth_page(rows).count("<svg")
     1
@@ -59,21 +59,15 @@ def _drawing(coding: "Coding", place: int, one: Array, two: Array | None) -> dic
     wide = _WIDE / len(shares[0])
     at = [(round(_LEFT + i * wide, 2), round(0.85 * wide, 2)) for i in range(len(shares[0]))]
     heights = [_HIGH * each / top for each in shares]
+    labels = _labels(coding.labels(place))
     bars = [
-        (x, round(_TOP + _HIGH - float(h), 2), w, round(float(h), 2)) for (x, w), h in zip(at, heights[0], strict=True)
+        (x, round(_TOP + _HIGH - float(h), 2), w, round(float(h), 2), _told(label, i, shares))
+        for i, ((x, w), h, label) in enumerate(zip(at, heights[0], labels, strict=True))
     ]
     lines = []
     if len(shares) > 1:
         lines = [(x, round(_TOP + _HIGH - float(h) - 1.25, 2), w) for (x, w), h in zip(at, heights[1], strict=True)]
-    first, last = _ends(coding, place)
-    return {
-        "name": coding.names[place],
-        "bars": bars,
-        "lines": lines,
-        "first": first,
-        "last": last,
-        "top": f"{top:.1%}",
-    }
+    return {"name": coding.names[place], "bars": bars, "lines": lines, "names": _names(at, labels), "top": f"{top:.1%}"}
 
 
 def _shares(counts: Array) -> Array:
@@ -83,15 +77,26 @@ def _shares(counts: Array) -> Array:
     return np.asarray(added / max(added.sum(), 1.0))
 
 
-def _ends(coding: "Coding", place: int) -> tuple[str, str]:
-    """The values that the first and the last code stand for."""
-    column = coding.listed[place][1]
-    if isinstance(column, Category):
-        ends = [str(column.values[0]), str(column.values[-1])]
-    elif isinstance(column, Bool):
-        ends = ["no", "yes"]
-    elif isinstance(column, Date):
-        ends = [str(column.lower), str(column.upper)]
-    else:
-        ends = [f"{each:g}" for each in column.span]
-    return ends[0], "missing" if column.null else ends[1]
+def _labels(codes: Sequence[str]) -> list[str]:
+    """The label of every bar; of a group of neighbouring codes the first and the last one."""
+    groups = np.array_split(np.arange(len(codes)), min(_BARS, len(codes)))
+    ends = [(codes[int(each[0])], codes[int(each[-1])]) for each in groups]
+    return [one if one == two else f"{one} to {two}" for one, two in ends]
+
+
+def _told(label: str, place: int, shares: Sequence[Array]) -> str:
+    """The text of a bar that is pointed at."""
+    told = [f"{float(each[place]):.1%}" for each in shares]
+    return f"{label}: {told[0]}" + (f" (the other table {told[1]})" if len(told) > 1 else "")
+
+
+def _names(at: Sequence[tuple[float, float]], labels: Sequence[str]) -> list[tuple[float, str, str]]:
+    """The texts below a drawing, each with its place and the end that stands there: every label where all of them have
+    room, else the first and the last one."""
+    if len(labels) * max(map(len, labels)) <= _LETTERS:
+        return [(round(x + w / 2.0, 2), "middle", label) for (x, w), label in zip(at, labels, strict=True)]
+    first, last = (
+        label if len(label) <= _LETTERS // 2 else label[: _LETTERS // 2 - 3] + "..."
+        for label in (labels[0], labels[-1])
+    )
+    return [(_LEFT, "start", first), (_LEFT + _WIDE, "end", last)]

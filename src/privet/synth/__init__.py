@@ -10,6 +10,7 @@ from privet.synth.constraints import (
     Forbidden as Forbidden,
     code_of as code_of,
 )
+from privet.synth.count_table import CountTable as CountTable
 from privet.synth.evaluate import (
     Distances as Distances,
     Score as Score,

@@ -20,8 +20,7 @@ from privet.ledger import pay
 from privet.mechanisms import Release
 from privet.privacy import Promise, spelt_out
 from privet.synth.mean_distance import MeanDistance
-from privet.tables import Category, Coded, Coding, Described, Tally
-from privet.tables.data import drawn_salts
+from privet.tables import Category, Coded, Coding, Described, Tally, drawn_salts
 
 if TYPE_CHECKING:
     from privet.ledger import Ledger

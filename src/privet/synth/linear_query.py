@@ -11,9 +11,8 @@ from privet._numerics import Array
 from privet._validate import set_frozen
 from privet.errors import InvalidParameter
 from privet.queries import Selection
-from privet.tables import Coded, Coding, Data, Rows as EachRow, Source, Where
+from privet.tables import Coded, Coding, Data, Rows as EachRow, Source, Where, drawn_salts
 from privet.tables.columns import as_columns
-from privet.tables.data import drawn_salts
 from privet.workloads import Rows, Workload
 
 _MOST = 2**26  # weights of all queries

@@ -59,7 +59,10 @@ class MarginalWorkload:
             for many in range(1, len(clique) + 1):
                 inside.update(dict.fromkeys(combinations(clique, many), 0.0))
                 if len(inside) > _MOST_CLIQUES:
-                    raise InvalidParameter(f"the workload has more than {_MOST_CLIQUES:,} tables inside of its tables")
+                    raise InvalidParameter(
+                        f"the workload has more than {_MOST_CLIQUES:,} tables inside of its tables: name those that "
+                        "matter (workload=), or take fewer columns (columns=)"
+                    )
         columns: dict[int, float] = {}
         for clique, weight in self.cliques:
             for i in clique:
@@ -73,8 +76,8 @@ class MarginalWorkload:
 def _refuse_many(tables: int) -> None:
     if tables > _MOST_CLIQUES:
         raise InvalidParameter(
-            f"a workload of {tables:,} tables is too large: at most {_MOST_CLIQUES:,}; name those that matter, or take "
-            "fewer columns"
+            f"a workload of {tables:,} tables is too large: at most {_MOST_CLIQUES:,}; name those that matter "
+            "(workload=), or take fewer columns (columns=)"
         )
 
 

@@ -25,8 +25,7 @@ from privet.mechanisms import (
     register,
 )
 from privet.privacy import Guarantee, PrivacyLoss, Promise
-from privet.tables import Coded, Coding, Data, Int, Rows, Source as PrivateSource
-from privet.tables.data import drawn_salts
+from privet.tables import Coded, Coding, Data, Int, Rows, Source as PrivateSource, drawn_salts
 
 STEPS = 2**10  # of a row: expected counts are rounded to them, and every distance is a whole number of them
 _MOST_TABLES = 2**18

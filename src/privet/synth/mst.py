@@ -174,14 +174,16 @@ class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         """The pairs that independence misses most, by paid choices. Where constraints leave none that is small enough, no
         choice is paid: the pairs that there are share the rest."""
         alone, chosen = [onto_simplex(each.values, total) for each in found], list[Clique]()
+        far = {  # once: what was chosen before changes which pairs are open, and no distance
+            c: exact_distance(small.shrunk(tables[c], c), np.outer(alone[c[0]], alone[c[1]]) / total)
+            for c in self._open([])
+        }
         for _ in range(self.edges):
             open_ = self._open(chosen)
             if not open_:
                 break
             choice = choice_by_distance(purse.buy(self.shares[1]), self.task)
-            scores = [
-                exact_distance(small.shrunk(tables[c], c), np.outer(alone[c[0]], alone[c[1]]) / total) for c in open_
-            ]
+            scores = [far[each] for each in open_]
             chosen.append(open_[int(choice.release(scores, source=source).value)])
         return chosen
 
@@ -299,5 +301,5 @@ def _joining(d: int, pairs: Sequence[Clique], chosen: Sequence[Clique]) -> list[
     >>> _joining(3, [(0, 1), (0, 2), (1, 2)], [(0, 1)])
     [(0, 2), (1, 2)]
     """
-    parts = _components(d, chosen)
-    return [each for each in pairs if not any(set(each) <= part for part in parts)]
+    part_of = {i: place for place, part in enumerate(_components(d, chosen)) for i in part}
+    return [each for each in pairs if part_of[each[0]] != part_of[each[1]]]

@@ -13,8 +13,7 @@ from privet.errors import InvalidParameter
 from privet.synth.graph import Clique, Measurement
 from privet.synth.synthesis import exact_distance
 from privet.synth.task import Task
-from privet.tables import Coded, Data, Node
-from privet.tables.data import drawn_salts
+from privet.tables import Coded, Data, Node, drawn_salts
 
 
 @final

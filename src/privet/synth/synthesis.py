@@ -13,8 +13,7 @@ from privet.privacy import Guarantee, PrivacyLoss
 from privet.synth.graph import Clique
 from privet.synth.money import UNITS, Noise, choice_by_distance, mean_size, price_of, table_noise
 from privet.synth.task import Task
-from privet.tables import Data
-from privet.tables.data import drawn_salts
+from privet.tables import Data, drawn_salts
 
 _HALF = 31  # bits
 _FARTHEST = 2.0**45  # rows that a model is taken to have at most, where distances are measured

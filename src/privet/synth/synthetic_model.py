@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any, final
 
 import numpy as np
@@ -15,12 +16,16 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import ErrorBar, storable
 from privet.mechanisms.stored import packed
 from privet.synth.compression import Compression
+from privet.synth.count_table import CountTable
 from privet.synth.error_bars import CandidateBound, cell_bar, query_bar
 from privet.synth.graph import Clique, Coins, GraphModel, Measurement, TreePlan, sampled
 from privet.synth.linear_query import LinearQuery
 from privet.synth.privacy import SynthesisPrivacy
 from privet.synth.synthetic_table import SyntheticTable
 from privet.tables import Coding
+
+_MOST_CELLS = 2**26  # of a table that is answered
+MOST_UNASKED = 10**7  # rows that are drawn where nobody said how many: a small budget may say billions
 
 
 @final
@@ -29,7 +34,8 @@ class SyntheticModel:
     """A distribution over coded columns that fits what was released, with what was released.
 
     `sample(n)` draws rows and costs nothing, however often; n defaults to `total`, the number of rows as it was paid for.
-    `marginal("age", "sex")` is a table of expected counts, `error("age", "sex")` how far it may be from the data's.
+    `counts("age", "sex")` is a table of expected counts with values, bins and intervals, as people read it;
+    `marginal("age", "sex")` is the bare array, `error("age", "sex")` how far it may be from the data's.
     `public` are the cliques whose tables were taken from public rows; no error bar rests on them.
     Models that are fitted to synthetic rows have no valid intervals: sampling noise and privacy noise are not in them.
     """
@@ -66,7 +72,11 @@ class SyntheticModel:
 
     @door
     def sample(self, n: int | None = None, *, source: noise.Source | None = None) -> SyntheticTable:
-        """Rows of the model, free of charge: `n` of them, or as many as the paid total says."""
+        """Rows of the model, free of charge: `n` of them, or as many as the paid total says, up to ten million."""
+        if n is None and self.total > MOST_UNASKED:
+            raise InvalidParameter(
+                f"the paid total is {self.total:.4g} rows, which may be noise: say how many rows are drawn, sample(n)"
+            )
         many = round(self.total) if n is None else count("n", n, 0)
         coins = Coins(source)
         codes = self.compression.expanded(sampled(self.graph, many, coins), coins)
@@ -76,10 +86,20 @@ class SyntheticModel:
         unknown = [each for each in names if each not in self.coding.names]
         if unknown or not names or len(set(names)) != len(names):
             raise InvalidParameter(f"name columns of the model, each once; there are {', '.join(self.coding.names)}")
-        return tuple(sorted(self.coding.names.index(each) for each in names))
+        clique = tuple(sorted(self.coding.names.index(each) for each in names))
+        self._check_size(clique)
+        return clique
+
+    def _check_size(self, clique: Clique) -> None:
+        """Refuse a table that cannot be written out: with merged codes the model's own table may be small."""
+        cells = prod(self.coding.sizes[i] for i in clique)
+        if cells > _MOST_CELLS:
+            told = ", ".join(self.coding.names[i] for i in clique)
+            raise InvalidParameter(f"the table of {told} has {cells:,} cells: at most {_MOST_CELLS:,} are written out")
 
     def table(self, clique: Clique) -> Array:
         """Expected counts of a clique of places, in increasing order."""
+        self._check_size(clique)
         return self.compression.spread(self.graph.marginal(clique), clique)
 
     def marginal(self, *names: str) -> Array:
@@ -97,6 +117,16 @@ class SyntheticModel:
         **Error:** normal quantiles (Laplace noise: its tail) of the combined measurements, and the distance of the model
         from them. **Reference:** McKenna et al. 2022, theorems 3 and 4, re-derived in proof note synth/error_bars.
         """
+        bar = self._bar(names, confidence)
+        if bar is None:
+            raise InvalidParameter(
+                f"nothing was measured that bounds the error of {', '.join(names)}: ask for columns that a measured table "
+                "holds, or give them weight in the workload"
+            )
+        return bar
+
+    def _bar(self, names: Sequence[str], confidence: float) -> ErrorBar | None:
+        """The bar of a table, where there is one."""
         clique = self._clique(names)
         order = [clique.index(self.coding.names.index(each)) for each in names]
         bar = cell_bar(self.graph, self.measurements, self.compression, clique, confidence)
@@ -104,12 +134,18 @@ class SyntheticModel:
             return ErrorBar(bar.transpose(order), confidence, "counts of " + " and ".join(names))
         bound = self.candidates.get(clique)
         if bound is None:
-            raise InvalidParameter(
-                f"nothing was measured that bounds the error of {', '.join(names)}: ask for columns that a measured table "
-                "holds, or give them weight in the workload"
-            )
+            return None
         far = bound.radius(confidence)
         return ErrorBar(far, confidence, "sum of all absolute differences of counts", around=False)
+
+    def counts(self, *names: str, confidence: float = 0.95) -> CountTable:
+        """Expected counts of all combinations of the named columns, as people read them: values and bins in the place of
+        codes, and intervals where `error` has some; `to_pandas()`, `plot()`."""
+        table, bar = self.marginal(*names), self._bar(names, confidence)
+        promised = "" if self.privacy_ is None else self.privacy_.promise.describe()
+        if self.privacy_ is not None and self.privacy_.insecure:
+            promised += "; INSECURE: seeded noise, protects nobody"
+        return CountTable(self.coding.subset(names), table, bar, promised)
 
     def _asked(self, query: LinearQuery, names: Sequence[str]) -> tuple[Clique, Array]:
         """The clique that a query is about, and its weights with the columns in increasing order."""

@@ -4,14 +4,14 @@ from typing import Any, final
 
 from privet._markup import grid, note, told
 from privet._numerics import Array
-from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
+from privet.synth.framed import Framed
 from privet.tables import Coding
 
 _SHOWN = 10  # rows
 
 
 @final
-class SyntheticTable:
+class SyntheticTable(Framed):
     """Synthetic rows: columns by name, and their codes. They may be copied and published as often as you like.
 
     >>> import numpy as np
@@ -42,15 +42,3 @@ class SyntheticTable:
         rows = zip(*([told(each) for each in column[:shown]] for column in self._columns.values()), strict=True)
         below = f"{len(self):,} synthetic rows" + (f", the first {shown} of them" if shown < len(self) else "")
         return grid(list(self._columns), rows) + note(below)
-
-    def to_pandas(self) -> Any:
-        """A pandas data frame."""
-        return to_pandas(self)
-
-    def to_polars(self) -> Any:
-        """A Polars data frame."""
-        return to_polars(self)
-
-    def to_arrow(self) -> Any:
-        """An Arrow table."""
-        return to_arrow(self)

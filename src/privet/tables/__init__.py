@@ -24,7 +24,7 @@ from privet.tables.columns import (
 )
 from privet.tables.computed import Clip as Clip, Times as Times
 from privet.tables.csv_file import CsvFile as CsvFile
-from privet.tables.data import Data as Data
+from privet.tables.data import Data as Data, drawn_salts as drawn_salts
 from privet.tables.described import Described as Described
 from privet.tables.engines import (
     Check as Check,

@@ -131,6 +131,25 @@ class Coding:
         kind, step = (np.float64, 0) if isinstance(column, Float) else (np.int64, 1)
         return np.array([low, *edges], dtype=kind), np.array([*(each - step for each in edges), high], dtype=kind)
 
+    def labels(self, place: int) -> tuple[str, ...]:
+        """The texts that people read in the place of a column's codes: values as they are, bins by their ends.
+
+        >>> from privet.tables.columns import Int
+        >>> Coding.of({"age": Int(0, 110, null=True)}, cuts={"age": [18, 65]}).labels(0)
+        ('[0, 18)', '[18, 65)', '[65, 110]', '(missing)')
+        """
+        (_, column), edges = self.listed[place], self.edges[place]
+        if isinstance(column, Bool):
+            told = ["no", "yes"]
+        elif edges is None:
+            told = [str(each) for each in self._decoded(place, np.arange(listed_values(column)), None).tolist()]
+        else:
+            low, high = column.span
+            ends = [_told(column, each) for each in (low, *edges, high)]
+            told = [f"[{one}, {two})" for one, two in pairwise(ends)]
+            told[-1] = f"[{ends[-2]}, {ends[-1]}]"
+        return (*told, "(missing)") if column.null else tuple(told)
+
     def decode(self, codes: object, source: noise.Source | None = None) -> dict[str, Array]:
         """Columns of the schema's types for rows of codes, one row a record. Inside of a bin every value is equally
         likely. Where a column may be missing, its array is masked."""
@@ -240,6 +259,13 @@ def _inside(low: Array, high: Array, source: noise.Source | None) -> Array:
         return np.minimum(low + np.floor(share * (high - low + 1)).astype(np.int64), high)
     drawn = low + share * (high - low)
     return np.where(low < high, np.minimum(drawn, np.nextafter(high, low)), low)
+
+
+def _told(column: Column, end: Any) -> str:
+    """An end of a bin as it is written."""
+    if isinstance(column, Date):
+        return str(np.datetime64(int(end), "D"))
+    return f"{end:.15g}" if isinstance(column, Float) else str(end)
 
 
 def _typed(column: Column, values: Array) -> Array:
