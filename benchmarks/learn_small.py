@@ -17,9 +17,10 @@ import learn_sets
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from privet import learn, noise
+from privet import learn, noise, privacy
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
+REPLACE = privacy.Unit("replace")
 TEST = 1_500  # records that models are tried on, at most
 RIVAL = """
 import json, sys, warnings
@@ -80,7 +81,7 @@ def bayes(name, data, epsilons, seeds, rival):
     print(f"{name}: {rows.shape[0]} x {rows.shape[1]}, {labels.mean():.3f} positives", flush=True)
     for epsilon, peer in zip(epsilons, theirs, strict=True):
         facts = {"epsilon": epsilon, "bounds": (-1.0, 1.0), "classes": [0, 1]}
-        pure = areas(lambda source: learn.GaussianNB(**facts, unit="replace", source=source), data, seeds)  # noqa: B023
+        pure = areas(lambda source: learn.GaussianNB(**facts, unit=REPLACE, source=source), data, seeds)  # noqa: B023
         loose = areas(
             lambda source: learn.GaussianNB(**facts, delta=1.0 / len(rows) ** 2, source=source),  # noqa: B023
             data,

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from privet.errors import InvalidData, InvalidParameter
-from privet.learn.problem import ArrayRecords, Classes, Interval, Task
+from privet.learn.problem import ArrayRecords, Classes, Interval, Task, task as tasks
 
 RNG = np.random.default_rng(16)
 HOSTILE = np.concatenate(
@@ -136,3 +136,20 @@ def test_whole_tiles_are_the_unit_rows_times_the_steps_cut_towards_zero(scaled):
         csr = ArrayRecords(sparse.csr_array(np.nan_to_num(given[40:])), goals[40:])
         made = np.concatenate([c.rows.copy() for c in task.whole_tiles(csr, rows=3, steps=2**21)])
         assert np.array_equal(made, np.trunc(unit(task, np.nan_to_num(given[40:]), goals[40:]) * 2.0**21))
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_passes_are_the_unit_rows_cut_towards_zero(kept, monkeypatch):
+    """To the last bit, whether rows are kept or made anew, over the end of a piece, and of sparse rows too."""
+    task = Task(features=3, row_norm=0.7, target=Interval(-1.0, 1.0))
+    monkeypatch.setattr(tasks, "_TILE", 64)  # numbers: pieces of sixteen rows
+    if not kept:
+        monkeypatch.setattr(tasks, "_KEPT", 0)
+    goals = np.full(len(HOSTILE), 0.25)
+    for given in (HOSTILE, sparse.csr_array(np.nan_to_num(HOSTILE[40:]))):
+        some = goals[: given.shape[0]]
+        expected = np.trunc(unit(task, given, some) * 2.0**21) / 2.0**21
+        passes = task.passes(ArrayRecords(given, some))
+        for _ in range(2):
+            held = [c.rows.toarray() if sparse.issparse(c.rows) else c.rows for c in passes()]
+            assert np.array_equal(np.concatenate(held), expected)

@@ -109,9 +109,16 @@ class Task:
 
     def unit_chunks(self, records: Records) -> Iterator[Chunk]:
         """The unit rows and encoded targets, chunk by chunk: not releasable."""
+        return self._chunks(records, lambda rows: None)
+
+    def stepped_chunks(self, records: Records) -> Iterator[Chunk]:
+        """The same with rows in multiples of 1/`ROW_STEPS`, towards zero: none gets longer. Not releasable."""
+        return self._chunks(records, _to_steps)
+
+    def _chunks(self, records: Records, finish: Callable[[Array], None]) -> Iterator[Chunk]:
         for chunk, encoded, bad in self._read(records):
             with np.errstate(all="ignore"):  # a warning would tell about values
-                made = Chunk(self._unit_rows(chunk.rows, bad), encoded, chunk.persons)
+                made = Chunk(self._unit_rows(chunk.rows, bad, finish=finish), encoded, chunk.persons)
             yield made
 
     def whole_tiles(self, records: Records, *, rows: int, steps: int, targets: bool = False) -> Iterator[Chunk]:
@@ -156,17 +163,26 @@ class Task:
         size = 0
         if not records.kept:
             return UnitPasses(self, records)
-        for chunk in map(_stepped, self.unit_chunks(records)):
+        for chunk in self.stepped_chunks(records):
             kept.append(chunk)
             size += int(getattr(chunk.rows, "nnz", chunk.rows.size))
             if size > _KEPT:
                 return UnitPasses(self, records)
         return lambda: iter(kept)
 
-    def _unit_rows(self, rows: Any, bad: Array, steps: int = 1, room: Array | None = None) -> Any:
-        """Unit rows times `steps`, in `room`; those of a CSR matrix as they are."""
+    def _unit_rows(
+        self,
+        rows: Any,
+        bad: Array,
+        steps: int = 1,
+        room: Array | None = None,
+        finish: Callable[[Array], None] = lambda rows: None,
+    ) -> Any:
+        """Unit rows times `steps`, in `room`, finished piece by piece; those of a CSR matrix as they are."""
         if getattr(rows, "format", None) == "csr":
-            return self._unit_csr(rows, bad)
+            sparse = self._unit_csr(rows, bad)
+            finish(sparse.data)
+            return sparse
         made, moved = np.empty((len(bad), self.dimension)) if room is None else room, self._moved
         size = max(1, _TILE // self.dimension)
         for start in range(0, len(bad), size):
@@ -174,6 +190,7 @@ class Task:
             # row by row in memory: down columns a sum rounds by how many rows there are, and so by other records
             values = moved(np.require(rows[piece], np.float64, ("C", "A")))
             self._fill(made[piece], values, bad[piece], steps)
+            finish(made[piece])
         return made
 
     @property
@@ -287,21 +304,18 @@ class UnitPasses:
     records: Records
 
     def __call__(self) -> Iterator[Chunk]:
-        return map(_stepped, self.task.unit_chunks(self.records))
+        return self.task.stepped_chunks(self.records)
 
     def exact_added(self, part: Callable[[Iterator[Chunk]], Any]) -> Any:
         """A sum over unit rows: not releasable."""
         task = self.task  # the records themselves are not sent anywhere
-        return self.records.exact_added(lambda records: part(map(_stepped, task.unit_chunks(records))))
+        return self.records.exact_added(lambda records: part(task.stepped_chunks(records)))
 
 
-def _stepped(chunk: Chunk) -> Chunk:
-    """Rows in multiples of 1/ROW_STEPS, towards zero: none gets longer."""
-    held = chunk.rows if isinstance(chunk.rows, np.ndarray) else chunk.rows.data
+def _to_steps(held: Array) -> None:
     held *= ROW_STEPS
     np.trunc(held, out=held)
     held /= ROW_STEPS
-    return chunk
 
 
 def _positive(name: str, value: object) -> float:
