@@ -3,9 +3,11 @@
     python benchmarks/audits.py [--quick] [--rooms ROOM ...] [--seconds 3] [--plain | --twins]
 
 Every registered mechanism of a room is audited on its own examples: one run with canaries where they have some (or few
-runs with one), else many runs of the pair, or a replay of it where a run is too dear. Printed are the claim and the bound
-at one delta, runs and seconds. Then planted bugs of `tests/mutants` are put into copies of the source, one at a time, and
-the same audits must refute the price, or a replay must. Figures as JSON in results/.
+runs with one), else many runs of the pair, or a replay of it where a run is too dear. Samplers of `deep` and PATE-GAN are
+audited on the worst cases of `tests/audit` besides, and so are their twins with too little noise, which must be refuted:
+else so many runs would say nothing about the others. Printed are the claim and the bound at one delta, runs and seconds.
+Then planted bugs of `tests/mutants` are put into copies of the source, one at a time, and a replay or the same audits must
+refute the price. Figures as JSON in results/.
 """
 
 import argparse
@@ -106,6 +108,27 @@ def audited(example: Any, name: str, seconds: float) -> Row:
     return Row(name, how, runs, delta, claim, found.lower.lower, found.verdict, spent)
 
 
+def worst(room: str, names: list[str] | None = None) -> list[Any]:
+    """The worst cases of a room, or of some of its mechanisms."""
+    sys.path.insert(0, str(ROOT))
+    from tests.audit import worst_cases
+
+    own = {"deep": "deep_training", "pate": "pate_gan"}.get(room)
+    made = {name: make for name, make in worst_cases.cases().items() if name.partition(",")[0] == own}
+    return [make() for name, make in made.items() if names is None or name.partition(",")[0] in names]
+
+
+def strained(case: Any, *, broken: bool = False) -> Row:
+    """One worst case, or its twin."""
+    from privet import accounting
+
+    start, delta = time.perf_counter(), 1e-5
+    found = case.audited(LEVEL, broken=broken)
+    name = f"{case.name}, {case.flaw}" if broken else case.name
+    claim, spent = float(accounting.epsilon(case.loss, delta=delta)), time.perf_counter() - start
+    return Row(name, "a worst case", found.trainings, delta, claim, found.lower.lower, found.verdict, spent)
+
+
 def affordable(example: Any, seconds: float) -> int:
     """How many runs of each world so many CPU seconds buy; a run of a cheap example is one of many at once."""
     many = 200 if example.cost == "cheap" else 2
@@ -145,29 +168,50 @@ def plain(rooms: list[str], seconds: float) -> list[Row]:
                     warnings.simplefilter("ignore")
                     rows.append(audited(example, told, seconds))
                 print(rows[-1], flush=True)
+        for case in worst(room):
+            rows.append(strained(case))
+            print(rows[-1], flush=True)
     return rows
 
 
 def hunted(names: list[str], seconds: float) -> dict[str, Any]:
-    """In a copy with a bug: the first of replays and audits that refutes the price of one of these mechanisms."""
+    """In a copy with a bug: the first replay, and the first audit by runs, that refutes the price of these mechanisms."""
     from privet import audit, mechanisms, testing
 
     testing.load_rooms()
-    tried = 0
-    for name in names:
-        examples = chosen(mechanisms.registered_mechanisms()[name], every=True)
-        for told, example in examples:
-            tried += 1
-            seen = audit.replay(example.mechanism.release, example.left, example.right)
-            if seen.verdict != "not refuted":
-                return {"by": f"replay of {told}", "tried": tried, "verdict": seen.verdict}
-        for told, example in examples:
-            tried += 1
-            row = audited(example, told, seconds)
-            if row.verdict != "not refuted":
-                return {"by": f"{row.how} of {told}, {row.runs:,} runs", "tried": tried, "verdict": row.verdict,
-                        "claim": row.claim, "bound": row.bound}  # fmt: skip
-    return {"by": None, "tried": tried, "verdict": "not refuted"}
+    kinds = [mechanisms.registered_mechanisms()[name] for name in names]
+    examples = [each for kind in kinds for each in chosen(kind, every=True)]
+    found: dict[str, Any] = {"verdict": "not refuted", "replay": None, "runs": None}
+    for told, example in examples:
+        seen = audit.replay(example.mechanism.release, example.left, example.right)
+        if seen.verdict != "not refuted":
+            found |= {"verdict": seen.verdict, "replay": told}
+            break
+    room = kinds[0].__module__.split(".")[1]
+    asked = [lambda case=case: strained(case) for case in worst(room, names)]
+    asked += [lambda told=told, example=example: audited(example, told, seconds) for told, example in examples]
+    for ask in asked:
+        row = ask()
+        if row.verdict != "not refuted" and row.how != "replay":
+            found |= {
+                "verdict": row.verdict,
+                "runs": f"{row.runs:,} of {row.name}",
+                "claim": row.claim,
+                "bound": row.bound,
+            }
+            break
+    return found
+
+
+def weakened(rooms: list[str]) -> list[dict[str, Any]]:
+    """The twins of worst cases, which have too little noise."""
+    rows = []
+    for case in (each for room in rooms for each in worst(room)):
+        row = strained(case, broken=True)
+        rows.append({"bug": case.flaw, "of": [case.name], "verdict": row.verdict, "replay": None,
+                     "runs": f"{row.runs:,} runs", "seconds": row.seconds})  # fmt: skip
+        print(f"twin: {row}", flush=True)
+    return rows
 
 
 def twins(rooms: list[str], seconds: float, *, quick: bool) -> list[dict[str, Any]]:
@@ -189,9 +233,10 @@ def twins(rooms: list[str], seconds: float, *, quick: bool) -> list[dict[str, An
                     asked, env={**os.environ, "PYTHONPATH": folder}, capture_output=True, text=True, check=False
                 )
             told = [line for line in done.stdout.splitlines() if line.startswith("{")]
-            found = json.loads(told[-1]) if told else {"verdict": "no answer", "by": None, "err": done.stderr[-500:]}
+            found = json.loads(told[-1]) if told else {"verdict": "no answer", "err": done.stderr[-500:]}
             rows.append({"bug": name, "of": list(subjects), "seconds": time.perf_counter() - start, **found})
-            print(f"planted: {name}: {found['verdict']} by {found['by']} ({rows[-1]['seconds']:.0f} s)", flush=True)
+            how = f"replay: {found.get('replay')}; runs: {found.get('runs')}"
+            print(f"planted: {name}: {found['verdict']} ({how}; {rows[-1]['seconds']:.0f} s)", flush=True)
     return rows
 
 
@@ -218,9 +263,9 @@ def main() -> None:
         print(f"{sum(row.verdict == 'not refuted' for row in rows)} of {len(rows)} not refuted, as it should be")
         path.write_text(json.dumps(known, indent=1))
     if not asked.plain:
-        found = twins(asked.rooms, seconds, quick=asked.quick)
+        found = [*weakened(asked.rooms), *twins(asked.rooms, seconds, quick=asked.quick)]
         known["twins"] = found
-        print(f"{sum(row['verdict'] != 'not refuted' for row in found)} of {len(found)} planted bugs refuted")
+        print(f"{sum(row['verdict'] not in ('not refuted', 'no answer') for row in found)} of {len(found)} refuted")
         path.write_text(json.dumps(known, indent=1))
 
 

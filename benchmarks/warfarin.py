@@ -14,6 +14,7 @@ import gzip
 import json
 import os
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from privet import audit, learn, noise
 ROOT = Path(os.environ.get("PRIVET_DATA", "../shared/data"))
 RESULTS = Path(__file__).parent / "results"
 GENES = ("A/A", "A/G", "G/G")
+KINDS = ("sufficient statistics", "ridge", "histogram")
 EPSILONS = (0.25, 1.0, 5.0, 20.0, 100.0)
 _DOSE, _VKORC, _CYP = "Therapeutic Dose of Warfarin", "VKORC1 -1639 consensus", "CYP2C9 consensus"
 _STABLE, _AMIODARONE = "Subject Reached Stable Dose of Warfarin", "Amiodarone (Cordarone)"
@@ -31,6 +33,7 @@ _INDUCERS = ("Carbamazepine (Tegretol)", "Phenytoin (Dilantin)", "Rifampin or Ri
 Rest = dict[str, np.ndarray]
 
 
+@cache
 def people() -> tuple[Rest, np.ndarray, np.ndarray]:
     """Other attributes (features without the gene, and race), the gene as a number, the square root of the dose."""
     with gzip.open(ROOT / "warfarin" / "iwpc_warfarin.csv.gz", "rt") as file:
@@ -166,10 +169,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="two splits, two values of epsilon")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--plot")
+    parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS)
     asked = parser.parse_args()
     seeds, epsilons = (2, (1.0, 20.0)) if asked.quick else (asked.seeds, EPSILONS)
-    table: dict[str, Any] = {}
-    for kind in ("sufficient statistics", "ridge", "histogram"):
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / "warfarin.json"
+    table: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    for kind in asked.kinds:
         table[kind] = {}
         for epsilon in (None, *epsilons):
             found = summary(kind, epsilon, seeds)
@@ -177,8 +183,7 @@ def main() -> None:
             gap = found["gene, race: members"][0] - found["gene, race: others"][0]
             told = "  ".join(f"{name} {mean:.3f}±{bar:.3f}" for name, (mean, bar) in found.items())
             print(f"{kind}, epsilon {epsilon or 'none'}: {told}  members - others {gap:+.3f}", flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "warfarin.json").write_text(json.dumps(table, indent=1))
+        path.write_text(json.dumps(table, indent=1))
     if asked.plot:
         drawn(table, asked.plot)
 

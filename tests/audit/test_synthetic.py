@@ -36,6 +36,51 @@ def test_a_plain_copy_is_accused_by_every_rate():
     assert "not releasable" in found.explain()
 
 
+def coarse(n, seed):
+    """Few values a column: most people are like somebody else, and only some are alone with all columns."""
+    rng = np.random.default_rng(seed)
+    return {name: rng.choice(many, n, p=rng.dirichlet(np.ones(many) / 2)) for name, many in COARSE.items()}
+
+
+COARSE = {"sex": 2, "race": 5, "school": 16, "married": 7, "rich": 2}
+
+
+@pytest.mark.parametrize("n", [300, 1500])
+def test_a_plain_copy_of_coarse_columns_is_accused_and_strangers_are_not(n):
+    """Predicates of one to three columns were rarely alone in such a table, and a copy went unnoticed."""
+    members, others, strangers = _parts(coarse(3 * n, 7), n)
+    found = audit.exact_synthetic_rates(members, members, others, secret="rich", guesses=300)
+    assert "singling out" in found.accused
+    assert found.singling_out.members.rate.value == 1.0  # whoever is alone in a copy is alone in the data
+    assert audit.exact_synthetic_rates(members, strangers, others, secret="rich", guesses=300).accused == ()
+
+
+def _parts(table, n):
+    return [{name: values[k * n : (k + 1) * n] for name, values in table.items()} for k in range(3)]
+
+
+def test_one_kind_of_value_in_three_files():
+    """Frames turn whole numbers into floats where one is missing, and `1` and `1.0` were different answers."""
+    floats = {**MEMBERS, "ill": MEMBERS["ill"].astype(float), "age": MEMBERS["age"].astype(object)}
+    assert rates(floats).to_dict() == rates(MEMBERS).to_dict()
+    words = {**MEMBERS, "ill": np.where(MEMBERS["ill"] == 1, "yes", "no")}
+    mixed = audit.exact_synthetic_rates(MEMBERS, words, OTHERS, secret="ill", guesses=50)
+    assert mixed.inference.members.rate.value == 0.0  # words are no numbers, and nobody is guessed right
+
+
+def test_missing_values_of_frames_are_values():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": pandas.array([30, None] * 20, dtype="Int64"), "ill": [0, 1] * 20})
+    found = audit.exact_synthetic_rates(frame, frame, frame, secret="ill", guesses=20)
+    assert found.inference.members.rate.value == 1.0
+
+
+def test_a_table_in_which_nobody_is_alone_singles_nobody_out():
+    twice = {name: np.concatenate((values, values)) for name, values in MEMBERS.items()}
+    found = rates(twice).singling_out
+    assert (found.members.right, found.others.right, found.members.many) == (0, 0, 1)
+
+
 def test_strangers_of_the_same_population_are_not():
     assert rates(people(600, 3)).accused == ()
 

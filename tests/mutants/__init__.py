@@ -2,6 +2,7 @@
 
 from tests.mutants.accounting import ACCOUNTING
 from tests.mutants.adaptive import ADAPTIVE
+from tests.mutants.attacks import ATTACKS
 from tests.mutants.audit import AUDIT
 from tests.mutants.deep import DEEP
 from tests.mutants.deep_engines import DEEP_ENGINES
@@ -26,6 +27,7 @@ from tests.mutants.workloads import WORKLOADS
 ROOMS = (
     ACCOUNTING,
     ADAPTIVE,
+    ATTACKS,
     AUDIT,
     DEEP,
     DEEP_ENGINES,

@@ -41,6 +41,46 @@ def columns_of(table: object) -> Columns:
     return Columns(held, {name: _span(each) for name, each in held.items() if each.dtype.kind in "iuf"})
 
 
+def alike(*tables: Columns) -> list[Columns]:
+    """The same tables with every column of one kind in all of them, so that equal values are equal: numbers where all are
+    numbers (a column with gaps is often one of floats, in one file of several), else texts. What is missing is a value.
+
+    >>> ints, floats = alike(columns_of({"ill": [0, 1]}), columns_of({"ill": [1.0, None]}))
+    >>> ints.values["ill"].tolist(), floats.values["ill"].tolist()
+    ([0.0, 1.0], [1.0, nan])
+    """
+    kinds: list[dict[str, Array]] = [{} for _ in tables]
+    for name in tables[0].values:
+        held = [table.values[name] for table in tables]
+        numbers = [_numbers(values) for values in held]
+        for kind, values, number in zip(kinds, held, numbers, strict=True):
+            kind[name] = _texts(values) if number is None or any(each is None for each in numbers) else number
+    return [columns_of(kind) for kind in kinds]
+
+
+def _numbers(values: Array) -> Array | None:
+    """Values as floats, what is missing as NaN; None where one of them is no number."""
+    if values.dtype.kind in "biuf":
+        return values.astype(float)
+    if values.dtype != object or any(isinstance(each, str) for each in values.tolist()):
+        return None
+    try:
+        return np.array([np.nan if _missing(each) else float(each) for each in values.tolist()])
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _texts(values: Array) -> Array:
+    return np.array(["" if _missing(each) else str(each) for each in values.tolist()], dtype=str)
+
+
+def _missing(value: object) -> bool:
+    """None, NaN, and what data frames put in their place."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
 def _span(values: Array) -> float:
     known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
     return float(known.max() - known.min()) if known.size else 0.0

@@ -8,14 +8,13 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import count, open_fraction
-from privet.audit.columns import Columns, columns_of, gaps
+from privet.audit.columns import Columns, alike, columns_of, gaps
 from privet.audit.disclosure.inversion import Share
 from privet.audit.disclosure.reconstruction import reconstruct
 from privet.audit.statistics.roc import Interval
 from privet.errors import InvalidData, InvalidParameter
 
 _PEOPLE = 400  # who are attacked, at most
-_COLUMNS = 3  # of a predicate
 
 
 @final
@@ -125,7 +124,8 @@ def exact_synthetic_rates(
     """Three rates that data protection authorities ask for, each with a control group.
 
     `members` are the rows behind the synthetic table `made`, `others` rows of the same population that were not: a
-    holdout. Singling out: a combination of values that a synthetic row has alone fits exactly one person.
+    holdout. Singling out: columns, in random order, until a synthetic row is alone with its values; these fit exactly one
+    person. Only rows that no other synthetic row equals are asked about: the attacker sees which.
     Linkability: the nearest synthetic rows by the columns `known` and by the others are one and the same. Inference:
     the `secret` column is guessed from the nearest synthetic row by all others. The first guess is the only one;
     people are chosen at random, equally many on both sides.
@@ -144,6 +144,7 @@ def exact_synthetic_rates(
     names = list(inside.values)
     if set(names) != set(table.values) or set(names) != set(outside.values):
         raise InvalidData("members, others and the synthetic table must have the same columns")
+    inside, table, outside = alike(inside, table, outside)
     if secret not in names or len(names) < 2:
         raise InvalidParameter("secret must be one of two or more columns")
     rest = [name for name in names if name != secret]
@@ -203,22 +204,38 @@ def _singled(
     A synthetic row has one, and a person counts once: the same luck again is no further trial.
     """
     hits: tuple[set[int], set[int]] = (set(), set())
-    rows = rng.permutation(len(table))[:guesses].tolist()
+    rows = rng.permutation(_alone(table, names))[:guesses].tolist()
     for place in rows:
-        size = int(rng.integers(1, min(_COLUMNS, len(names)) + 1))
-        chosen = rng.permutation(len(names))[:size]
-        wanted = {names[i]: table.values[names[i]][place] for i in chosen}
-        if int(_fits(table, wanted).sum()) != 1:
-            continue
+        wanted: dict[str, Any] = {}
+        left = np.ones(len(table), dtype=bool)
+        for i in rng.permutation(len(names)).tolist():
+            wanted[names[i]] = table.values[names[i]][place]
+            left &= _same(table.values[names[i]], wanted[names[i]])
+            if left.sum() == 1:
+                break
         for found, each in zip(hits, sides, strict=True):
             fits = np.flatnonzero(_fits(each, wanted)).tolist()
             if len(fits) == 1:
                 found.add(fits[0])
-    return (len(hits[0]), len(hits[1])), len(rows)
+    return (len(hits[0]), len(hits[1])), max(len(rows), 1)
+
+
+def _alone(table: Columns, names: list[str]) -> Array:
+    """The places of rows that no other row equals."""
+    cells = np.zeros(len(table), dtype=np.int64)
+    for name in names:
+        values = np.unique(table.values[name], return_inverse=True)[1].reshape(-1)
+        cells = np.unique(cells * (int(values.max(initial=0)) + 1) + values, return_inverse=True)[1].reshape(-1)
+    return np.flatnonzero(np.bincount(cells)[cells] == 1)
+
+
+def _same(values: Array, value: Any) -> Array:
+    """The places with this value; what is missing is equal to what is missing."""
+    return np.isnan(values) if isinstance(value, float) and np.isnan(value) else np.asarray(values == value)
 
 
 def _fits(columns: Columns, wanted: dict[str, Any]) -> Array:
-    return np.logical_and.reduce([columns.values[name] == value for name, value in wanted.items()])
+    return np.logical_and.reduce([_same(columns.values[name], value) for name, value in wanted.items()])
 
 
 def _rebuilt(people: list[Columns], table: Columns, rest: list[str], secret: str, alpha: float) -> Beside | None:

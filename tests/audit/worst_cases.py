@@ -1,0 +1,131 @@
+"""Worst cases of the rooms that train: one record, a score that reads it off, and a twin with too little noise.
+
+An audit of a training on its own examples is a few runs, and has no power: half of the noise passes. Here a run takes
+milliseconds and nothing hides the record, so that a few hundred runs refute the twin.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from privet import audit, deep, pate
+from privet.privacy import Guarantee, PrivacyLoss, Unit
+
+DELTA = 1e-5
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """A training, one record, and how to tell from what comes out whether it was there."""
+
+    name: str
+    loss: PrivacyLoss
+    train: Callable[[Any], Any]
+    twin: Callable[[Any], Any]  # the same with too little noise
+    flaw: str
+    data: list[Any]
+    canary: Any
+    score: Callable[[Any, Any], float]
+    otherwise: list[Any] | None = None
+    threshold: float | None = None  # fixed before anything is run, where the midst is known
+    runs: int = 400
+
+    def audited(self, alpha: float, *, broken: bool = False) -> audit.TrainingAudit:
+        return audit.training(
+            self.twin if broken else self.train, [self.canary], self.score, claim=self.loss, data=self.data,
+            otherwise=self.otherwise, threshold=self.threshold, runs=self.runs, alpha=alpha, delta=DELTA,
+        )  # fmt: skip
+
+
+def samplers() -> list[tuple[Any, float, int]]:
+    """Every sampler of `deep`, the noise that is claimed, and the runs that refute half of it.
+
+    A record that takes part by a coin is hidden where the coin says no, so that the coin says yes nine times in ten; of a
+    sum of two steps with noise each, and of a node of a tree, it takes more runs. (The trade-off curve of a random
+    allocation is known where noise is not small.)
+    """
+    return [
+        (deep.Poisson(q=0.9), 0.5, 400),
+        (deep.TruncatedPoisson(q=0.9, batch=3, n=3), 0.5, 400),
+        (deep.FixedSize(m=9, n=10), 1.0, 400),
+        (deep.BallsInBins(steps=2), 1.5, 1200),
+        (deep.FixedOrder(batch=3, n=3), 0.5, 400),
+        (deep.BandedPoisson(q=0.5, bands=2), 0.6, 600),
+        (deep.TreeOrder(batch=2, n=4), 0.5, 900),
+    ]
+
+
+def training(sampling: Any, claimed: float, runs: int) -> WorstCase:
+    """One record in a direction of its own: the model is linear, so that its gradient is the record."""
+    import torch
+
+    from privet.deep.training import training_of
+
+    along, other = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
+    unit, size = Unit(sampling.relations[0]), getattr(sampling, "n", 3)
+    none = torch.full((2,), torch.nan) if unit.relation == "zero_out" else None  # a record that is none stands in
+
+    def planned(multiplier: float) -> deep.Plan:
+        return deep.Plan(
+            noise_multiplier=multiplier, delta=DELTA, steps=sampling.round_steps, sampling=sampling, unit=unit,
+            expected_batch=1.0,
+        )  # fmt: skip
+
+    def train(rows: list[Any], made: Any) -> Any:
+        there = [*rows, none] if none is not None and len(rows) < size else rows
+        return made.release(deep.Records((torch.stack(there),))).value
+
+    whole, half = (training_of(planned(each), 2) for each in (claimed, claimed / 2.0))
+    return WorstCase(
+        name=f"deep_training, {type(sampling).__name__}",
+        loss=planned(claimed).loss,
+        train=lambda rows: train(rows, whole),
+        twin=lambda rows: train(rows, half),
+        flaw="half of the noise",
+        data=[other] * (size - 1),
+        canary=along,
+        score=lambda output, canary: float(output["weight"] @ canary.numpy()),
+        otherwise=[-along] if unit.relation == "replace" else None,
+        threshold=0.0 if unit.relation == "replace" else 0.5,
+        runs=runs,
+    )
+
+
+def pate_gan() -> WorstCase:
+    """One teacher whose only row is there or not. Its votes differ on every point like the row; a student that learns all
+    labels, and a generator that follows it to the end, turn a small surplus of one label into nearly all points."""
+    from privet.pate.gans.small_rows import single_pair
+    from privet.tables import Data
+
+    asked = {"teachers": 1, "labels": 32, "batch": 32, "hidden": (4,), "latent": 2, "teacher_steps": 40}
+    made = pate.PATEGAN(**asked, student_steps=60, generator_steps=60, label_share=0.0)
+    plan = made._plan(single_pair(True)[0], Guarantee(1.0, DELTA))
+
+    def train(rows: list[bool], plan: Any) -> Any:
+        return plan.release(Data({"people": {"ill": np.array(rows, dtype=bool)}})).value
+
+    little = replace(plan, sigma=plan.sigma / 10.0)
+    return WorstCase(
+        name="pate_gan, one row",
+        loss=plan.loss,
+        train=lambda rows: train(rows, plan),
+        twin=lambda rows: train(rows, little),
+        flaw="a tenth of the noise",
+        data=[],
+        canary=True,
+        score=lambda model, canary: float(np.mean(model.sample(100)["ill"] == canary)),
+        threshold=0.5,
+        runs=400,
+    )
+
+
+def cases() -> dict[str, Callable[[], WorstCase]]:
+    """Makers of all of them, by the mechanism and what is special about it."""
+    found: dict[str, Callable[[], WorstCase]] = {
+        f"deep_training, {type(sampling).__name__}": partial(training, sampling, claimed, runs)
+        for sampling, claimed, runs in samplers()
+    }
+    return {**found, "pate_gan, one row": pate_gan}
