@@ -318,16 +318,17 @@ NAMES = ["sex", "race", "education", "marital-status", "income"]
 GUESSES = 300
 
 
-def synthesizers(kinds: dict[str, Any], quick: bool) -> dict[str, tuple[Any, float, int]]:
+def synthesizers(kinds: dict[str, Any], size: int) -> dict[str, tuple[Any, float, int]]:
     """Makers of tables, what they claim, and how many tables judge them; those that keep a row claim 1 all the same.
 
-    The second copies the last hundredth of the rows as they are, and makes the others up column by column.
+    The second copies the last hundredth of the rows as they are, and makes the others up column by column. A fitted model
+    draws a public number of rows: as many as it was fitted to would give away whether the odd record was one of them.
     """
 
     def fitted(model: Any, epsilon: float) -> Any:
         def make(part: Many) -> Many:
             held = model.fit(pv.Table(dict(part), columns=kinds), epsilon=epsilon, delta=1e-9)
-            drawn = held.sample(len(next(iter(part.values()))))
+            drawn = held.sample(size)
             return {name: np.asarray(drawn[name]) for name in NAMES}
 
         return make
@@ -347,8 +348,8 @@ def synthesizers(kinds: dict[str, Any], quick: bool) -> dict[str, tuple[Any, flo
         "1% copied": (hundredth, 1.0, runs),
         "Independent without noise (epsilon 1e6)": (fitted(synth.Independent(), 1e6), 1.0, runs),
     }
-    for model in (synth.MST,) if quick else (synth.MST, synth.AIM):
-        for epsilon in (1.0,) if quick else (1.0, 10.0):
+    for model in (synth.MST, synth.AIM):
+        for epsilon in (1.0, 10.0):
             makers[f"{model.__name__}, epsilon {epsilon:g}"] = (fitted(model(), epsilon), epsilon, runs)
     return makers
 
@@ -364,7 +365,7 @@ def synthetic(quick: bool, peers: str | None) -> Many:
     target = {**{name: str(values[0]) for name, values in members.items()}, "race": "?", "education": "?"}
     small = {name: values[:100].tolist() for name, values in members.items()}
     found: Many = {}
-    for name, (make, claim, runs) in synthesizers(kinds, quick).items():
+    for name, (make, claim, runs) in synthesizers(kinds, n).items():
         start, made = time.process_time(), make(members)
         rates = audit.exact_synthetic_rates(members, made, others, secret="income", known=NAMES[:2], guesses=GUESSES)
         seen = audit.synthetic(

@@ -70,9 +70,13 @@ def test_one_kind_of_value_in_three_files():
 
 def test_missing_values_of_frames_are_values():
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"age": pandas.array([30, None] * 20, dtype="Int64"), "ill": [0, 1] * 20})
+    ages = pandas.Series([30, pandas.NA] * 20, dtype=object)
+    frame = pandas.DataFrame({"age": ages, "ill": [0, 1] * 20})
     found = audit.exact_synthetic_rates(frame, frame, frame, secret="ill", guesses=20)
     assert found.inference.members.rate.value == 1.0
+    floats = {"age": np.array([30.0, np.nan] * 20), "ill": frame["ill"].astype(float)}  # 30 and 30.0 are one age
+    found = audit.exact_synthetic_rates(floats, frame, floats, secret="ill", guesses=20)
+    assert found.distances == (0.0, 0.0)
 
 
 def test_a_table_in_which_nobody_is_alone_singles_nobody_out():

@@ -41,7 +41,8 @@ def synthetic(
     `records` is a dict of columns or a data frame, `target` a record by column, the stranger the better: a rare
     value, an odd combination. From `shadows` pairs of tables a classifier learns how a table gives the target away:
     rows that agree with it in one, two or three columns, and how near rows come to it. Then `runs` further tables are
-    judged by it, as by `audit.training`, which the result is of.
+    judged by it, as by `audit.training`, which the result is of. `make` should draw a public number of rows: a table with
+    as many rows as there were records says how many these were, and is rightly refuted.
 
     **Guarantee:** a true claim is called violated with probability at most `alpha`: the score is fixed before the
     tested tables are made. **Error:** one record and one classifier; another may leak more. **Reference:** Stadler,

@@ -6,6 +6,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from privet import audit, privacy, report, testing
+from privet.audit.membership.signals import sureness
 from privet.errors import InvalidCall, InvalidData, InvalidParameter
 from tests.audit.membership.planted import Learned, records, suspects
 
@@ -154,6 +155,20 @@ def test_log_odds_of_certainty_are_numbers(shadows):
     who = suspects()
     found = audit.lira(lambda x, y: np.zeros(len(y)), who, shadows)  # p = 1 everywhere
     assert np.isfinite(np.concatenate(found.scores.exact_value)).all()
+
+
+class Certain:
+    """A model whose first class has all the probability that floats can hold."""
+
+    classes_ = (0, 1)
+
+    def predict_proba(self, x):
+        return np.tile([1.0, 1e-20], (len(x), 1))
+
+
+def test_log_odds_are_against_the_sum_of_all_other_classes():
+    """1 - p is 0 here, and the other class is not."""
+    assert sureness(Certain(), np.zeros((2, 1)), np.array([0, 1])) == pytest.approx([46.0517, -46.0517], rel=1e-5)
 
 
 def test_shadow_models_without_variance(tmp_path):

@@ -78,6 +78,15 @@ def test_ranks_are_those_of_the_beta_law():
             assert stats.beta.cdf(0.1, last, others - last + 1) <= 0.0125 + 1e-12
 
 
+def test_each_end_has_a_quarter_of_the_level():
+    """The others, for the ranks of two thresholds, have the rest: intervals of members alone at the whole level would do in
+    most draws, and no coverage of a few hundred would notice."""
+    rng = np.random.default_rng(6)
+    at = rate_at(0.1, rng.normal(1.0, size=300), rng.normal(size=500), alpha=0.05)
+    assert at.tpr.low == pytest.approx(stats.beta.ppf(0.0125, at.strict, 301 - at.strict))
+    assert at.tpr.high == pytest.approx(stats.beta.ppf(1.0 - 0.0125, at.loose + 1, 300 - at.loose))
+
+
 def test_one_record_on_each_side_is_enough_for_an_answer():
     assert 0.1 in rate_at(0.1, np.ones(1), np.zeros(1)).tpr
     assert 0.5 in area(np.ones(1), np.zeros(1)).auc
