@@ -91,6 +91,23 @@ def test_blocks_that_were_lost_are_paid_again(stop: int):
     assert spent(ledger) == 1.5 + 0.5 * stop
 
 
+@pytest.mark.parametrize("begun", [1, 2])
+def test_whoever_comes_second_stops_where_the_other_has_begun(begun: int):
+    """Another process takes the state of the first block and begins one of the two that are left, or both."""
+    ledger = fresh()
+
+    def other(done: int, state: Any) -> None:
+        if done == 1:
+            place = Checkpoint(stop_after=1 + begun)
+            place.kept = (done, state)
+            with pytest.raises(KeyboardInterrupt):
+                ledger.run_blocks(months(), DATA, key="k", load=place.load, save=place.save)
+
+    with pytest.raises(LedgerError, match="another process goes on with this run"):
+        ledger.run_blocks(months(), DATA, key="k", save=other)
+    assert spent(ledger) == 1.5
+
+
 def test_blocks_that_cannot_be_paid_again_are_not_drawn():
     ledger, place = fresh(1.75), Checkpoint(stop_after=2, lose=True)
     with pytest.raises(KeyboardInterrupt):

@@ -6,6 +6,20 @@ AUDIT = Table("tests/audit")
 plant = AUDIT.plant
 
 plant(
+    "replay: objects are compared by what they print",
+    "audit:_state",
+    'if hasattr(value, "__dict__"):',
+    'if hasattr(value, "__dict__") and not printed:',
+    "tests/audit/test_observed.py",
+)
+plant(
+    "replay: what a later run changes is what the first one returned",
+    "audit:_endings",
+    '["result"] * (first.digest != second.digest)',
+    "[]",
+    "tests/audit/test_observed.py",
+)
+plant(
     "bounds: each of two bounds takes the whole level",
     "audit:point_epsilon",
     "each = alpha / (4.0 if two_sided else 2.0)",

@@ -37,8 +37,15 @@ plant(
 plant(
     "sql: BETWEEN leaves out its end",
     "queries:RowReader.between",
-    'Compare(Ref(name), "<=", self.constant())',
-    'Compare(Ref(name), "<", self.constant())',
+    'Compare(of, "<=", self.constant())',
+    'Compare(of, "<", self.constant())',
+    *_SQL,
+)
+plant(
+    "sql: a part of a day is the first that SELECT names",
+    "queries:_Reader.grouped",
+    "if self.part_key(item)[1] == part",
+    "if self.part_key(item)",
     *_SQL,
 )
 plant(

@@ -97,3 +97,9 @@ def test_a_preview_says_how_many_joined_rows_of_a_person_count():
     assert "at most 1 count" in str(one)
     assert "at most 20 count" in str(many)
     assert "joined" not in str(right.agg(s=pv.sum("fee")).preview(epsilon=1.0))
+
+
+def test_a_printed_release_ends_with_the_level_of_its_intervals():
+    release = released(people().group_by("sex").agg(n=pv.count(), ill=pv.mean("ill")))
+    assert str(release).splitlines()[-1] == "(95% intervals, each by itself)"
+    assert str(release).startswith(str(release.value) + "\n")

@@ -102,6 +102,31 @@ def test_it_is_the_query_that_the_methods_make():
     assert (asked.rows, asked.names, asked.keys) == (by_hand.rows, by_hand.names, by_hand.keys)
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("SELECT EXTRACT(MONTH FROM day), COUNT(*) AS n FROM visits GROUP BY 1", "month"),
+        ("SELECT month(visits.day) AS m, COUNT(*) AS n FROM visits GROUP BY m", "m"),
+        ("SELECT YEAR(day), Month(day) AS m, COUNT(*) AS n FROM visits GROUP BY MONTH(day), 1", "m"),
+        ("SELECT COUNT(*) AS n FROM visits GROUP BY extract(month from day)", "month"),
+    ],
+)
+def test_parts_of_days_are_keys(text, name):
+    table = visits()
+    asked, derived = table.sql(text), {"year": table["day"].year} if "YEAR" in text else {}
+    by_hand = table.derive(**derived, **{name: table["day"].month}).group_by(name, *derived).agg(n=pv.count())
+    assert (asked.outputs, asked.names, asked.keys) == (by_hand.outputs, by_hand.names, by_hand.keys)
+    assert asked.rows == by_hand.rows
+
+
+def test_parts_of_days_stand_inside_aggregates():
+    table = visits()
+    asked = table.sql("SELECT AVG(MONTH(day)) AS m, COUNT(DISTINCT DAY(day)) AS d FROM visits WHERE YEAR(day) = 2024")
+    chosen = table.where(table["day"].year == 2024)
+    by_hand = chosen.agg(m=pv.mean(table["day"].month), d=pv.count_distinct(table["day"].day))
+    assert (asked.outputs, asked.rows) == (by_hand.outputs, by_hand.rows)
+
+
 def test_a_public_table_is_joined():
     table = visits()
     asked = table.sql(
@@ -155,6 +180,14 @@ REFUSED = {
     "SELECT ^COUNT(DISTINCT who) FILTER (WHERE age > 3) FROM visits": "not with FILTER",
     "SELECT COUNT(*) FROM visits GROUP BY ^1": "the place of a column in SELECT",
     "SELECT ward, COUNT(*) FROM visits GROUP BY ^3": "the place of a column in SELECT",
+    "SELECT ^YEAR(day), COUNT(*) FROM visits": "add 'year' to GROUP BY",
+    "SELECT ^YEAR(day) AS age, COUNT(*) FROM visits GROUP BY 1": "there is a column 'age'",
+    "SELECT YEAR(^cost), COUNT(*) FROM visits GROUP BY 1": "the year is a part of a date or a time",
+    "SELECT HOUR(^day), COUNT(*) FROM visits GROUP BY 1": "a part of a time (pv.Time)",
+    "SELECT EXTRACT(^DOW FROM day), COUNT(*) FROM visits GROUP BY 1": "weekdays are numbered differently",
+    "SELECT EXTRACT(^EPOCH FROM day), COUNT(*) FROM visits GROUP BY 1": "the parts of a day or a time are YEAR",
+    "SELECT EXTRACT(YEAR ^day), COUNT(*) FROM visits GROUP BY 1": "expected FROM",
+    "SELECT COUNT(*) FROM visits WHERE YEAR(day ^+ 1) = 2": "expected )",
     "SELECT COUNT(*) FROM visits ^/* unfinished": "comment is not closed",
     "SELECT ^VAR_SAMP(cost) FROM visits": "VAR_POP",
     "SELECT ^QUANTILE(cost) FROM visits": "a column and a share",

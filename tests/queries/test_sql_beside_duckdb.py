@@ -29,7 +29,9 @@ ATOMS = [
     "a IN (1, 2.0, 11)", "a NOT IN (1, 2, 3)", "w NOT IN ('x')", "w IN ('x', 'it''s')", "w = 'it''s'", "w <> 'y'", "a < b",
     "b >= a", "a <> a", "a = b", "s", "s = TRUE", "s <> FALSE", "a BETWEEN 2 AND 7", "a NOT BETWEEN 3 AND 9", "a = 4.5",
     "a BETWEEN 7 AND 2", "d < DATE '2024-02-29'", "DATE '2024-02-29' <= d",
-    "d BETWEEN DATE '2024-01-01' AND DATE '2024-02-29'",
+    "d BETWEEN DATE '2024-01-01' AND DATE '2024-02-29'", "EXTRACT(MONTH FROM d) = 2", "YEAR(d) <> 2024",
+    "MONTH(d) IN (1, 12)", "quarter(d) BETWEEN 2 AND 4", "EXTRACT(day FROM d) > a", "a <= DAY(d)", "WEEK(d) IS NULL",
+    "3 > extract(WEEK from d)",
 ]  # fmt: skip
 
 

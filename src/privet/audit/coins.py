@@ -11,7 +11,7 @@ from privet import noise
 from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.audit.datasets import extended, selected
-from privet.audit.watch import text_of
+from privet.audit.observed import text_of
 from privet.errors import InvalidData, InvalidParameter
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.audit.watch import text_of
+from privet.audit.observed import text_of
 from privet.errors import InvalidData
 
 

@@ -23,8 +23,9 @@ import numpy as np
 
 from privet._calls import door
 from privet._markup import Shown
+from privet.audit.observed import differing, text_of
 from privet.audit.tape import Asked, Recorded, Replayed
-from privet.audit.watch import Ending, differing, run_watched, text_of
+from privet.audit.watch import Ending, run_watched
 from privet.mechanisms import STREAM, Algorithm, Mechanism, Release, Sensitivity, observed
 from privet.mechanisms.here import here
 from privet.noise import Seeded, uniform_int
@@ -334,7 +335,8 @@ def _endings(first: Ending, second: Ending) -> list[Finding]:
         found.append(Finding("shape", None, f"the result is {left} in one world and {right} in the other"))
     elif first.exception is None:
         told = "equal noisy answers, different results: something unprotected came through"
-        found += [Finding("branch", None, told, where) for where in differing(first.result, second.result)]
+        places = differing(first.result, second.result) or ["result"] * (first.digest != second.digest)
+        found += [Finding("branch", None, told, where) for where in places]
     return found
 
 

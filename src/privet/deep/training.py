@@ -228,10 +228,11 @@ def _with_votes() -> Example:
 
 
 def _with_canaries() -> Iterable[Example]:
-    many = 900
+    many = 1_800
     canaries = [(each,) for each in torch.eye(many + 1)[1:]]
     first = Records((torch.eye(many + 1)[:1],))
-    for sampling in (Poisson(q=1.0), BandedPoisson(q=0.5, bands=2)):  # each canary takes part in one step
+    # Each canary takes part in one step; of banded noise the other steps add theirs to what is scored.
+    for sampling, detects in ((Poisson(q=1.0), 0.25), (BandedPoisson(q=0.5, bands=2), 0.15)):
         steps = sampling.round_steps
         plan = Plan(noise_multiplier=0.5, delta=1e-5, steps=steps, sampling=sampling, expected_batch=1.0)
         yield Example(
@@ -239,7 +240,7 @@ def _with_canaries() -> Iterable[Example]:
             first.extended(canaries[:1]),
             first,
             cost="costly",
-            detects=0.25,
+            detects=detects,
             canaries=canaries,
             score=lambda output, canary: float(np.dot(output["weight"], np.asarray(canary[0]))),
         )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from privet.errors import InvalidParameter, LedgerError
-from privet.ledger.runs import Run
+from privet.ledger.runs import NoneLeft, Run
 from privet.mechanisms import BlockAlgorithm, Release
 
 Load = Callable[[], tuple[int, Any] | None] | None  # how many blocks are done, and the state after them
@@ -12,6 +12,7 @@ Begun = tuple[int, Any]
 Save = Callable[[int, Any], object] | None
 
 
+_TAKEN = "another process goes on with this run; what it began is its own; this one stops here"
 _FOREIGN = (
     "the state that was loaded has more blocks than this run has begun: it belongs to another run; nothing was drawn"
 )
@@ -52,11 +53,12 @@ def go_on(run: Run, algorithm: "BlockAlgorithm[Any, Any]", data: object, begun: 
         if behind:
             run.repeat(behind)
         for index in range(done, len(algorithm.blocks)):
-            slice = run.begin()
+            try:
+                slice = run.begin()
+            except NoneLeft:  # another process began the last one
+                raise LedgerError(_TAKEN) from None
             if slice.index != index:
-                raise LedgerError(
-                    "another process goes on with this run; what it began is its own; this one stops here"
-                )
+                raise LedgerError(_TAKEN)
             state = slice.draw(algorithm.block(index, state), data).value
             if save is not None:
                 save(index + 1, state)

@@ -342,7 +342,7 @@ class Release(Amount, Generic[Out]):
 
     def __str__(self) -> str:
         bar = "" if self.error is None else f" {self.error}"
-        if self.error is not None and hasattr(self.value, "columns_with_intervals"):
+        if self.error is not None and getattr(type(self.value), "shows_intervals", False):
             bar = f"\n({confidence_in_words(self.error)})"  # a table, which shows them beside its numbers
         stamp = " [INSECURE: seeded noise, protects nobody]" if self.insecure else ""
         kept = "" if self.stored is None else f" [stored answer: entry {self.stored}]"

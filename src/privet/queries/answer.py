@@ -1,7 +1,7 @@
 """The answer to a query: a table with a row for each group, and an interval for every number in it."""
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -25,6 +25,8 @@ class Answer:
     >>> answer["n"].tolist(), [end.tolist() for end in answer.interval("n")]
     ([99], [[84.0], [114.0]])
     """
+
+    shows_intervals: ClassVar[bool] = True  # beside its numbers, in text
 
     keys: dict[str, Array]
     values: dict[str, Array]

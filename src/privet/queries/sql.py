@@ -3,8 +3,9 @@
     SELECT keys, AGG(column) [FILTER (WHERE condition)] [AS name], ...
     FROM table [JOIN public USING (column, ...)] [WHERE condition] [GROUP BY keys]
 
-An aggregate is also of sums, multiples by constants and CASE WHEN condition THEN ... ELSE ... END. Everything else is
-refused, with the place where it stands. Nothing of the text ever reaches an engine.
+An aggregate is also of sums, multiples by constants and CASE WHEN condition THEN ... ELSE ... END; EXTRACT(part FROM
+column) and YEAR(column) stand wherever a column does. Everything else is refused, with the place where it stands. Nothing
+of the text ever reaches an engine.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,27 +18,33 @@ from privet.queries import aggregates as ask
 from privet.queries.aggregate import Aggregate, AggregateOf, asked_of, spellings
 from privet.queries.public_rows import public_column, public_rows
 from privet.queries.selection import ColumnOf
-from privet.queries.sql_rows import RowReader
+from privet.queries.sql_rows import PART_CALLS, RowReader
 from privet.queries.sql_words import KEYWORDS, REMEDIES, Token
-from privet.tables import Both, Condition, Person, Ref
+from privet.tables import Both, Condition, Part, Person, Ref
 from privet.tables.expressions import IsMissing, Negated
-
-_DEEPEST, _MOST_CONDITIONS, _MOST_VALUES = 40, 200, 1_000
-_COMPARED: dict[str, Any] = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Item(NamedTuple):
-    """An item between two commas of SELECT: a key (no function), or an aggregate with what it is about."""
+    """An item between two commas of SELECT: a key (a column, or a part of a day or a time), or an aggregate with what it
+    is about."""
 
     first: tuple[Token, ...]  # the name of the function, or of a key, with the table before it where that was said
-    inside: int | None  # where what an aggregate is of begins, among the pieces of the text
+    inside: int | None  # where what a function is of begins, among the pieces of the text
     filter: int | None  # where the condition of its FILTER begins
     name: Token | None
 
     @property
     def at(self) -> int:
         return self.first[0].at
+
+    @property
+    def is_part(self) -> bool:
+        """True for a part of a day or a time."""
+        return self.inside is not None and self.first[0].is_(*PART_CALLS)
+
+    @property
+    def is_key(self) -> bool:
+        return self.inside is None or self.is_part
 
 
 def query_of(text: str, table: Any, *, public: Mapping[str, Any] | None = None, **groups: Any) -> Any:
@@ -63,6 +70,7 @@ class _Reader(RowReader):
     def __init__(self, text: str, table: Any, public: dict[str, Any], groups: dict[str, Any]) -> None:
         super().__init__(text, table)
         self.public, self.groups = public, groups
+        self.parts: dict[str, Part] = {}  # columns that were derived for GROUP BY
 
     # clauses
 
@@ -165,21 +173,45 @@ class _Reader(RowReader):
         return found
 
     def grouped(self, asked: list[Item]) -> str:
-        """A column, or the number of one in SELECT."""
-        if self.words.next.kind != "number":
-            return self.column(self.words.dotted("a column"))[0]
-        token = self.words.take()
-        place = int(token.text) - 1 if token.text.isdigit() and len(token.text) < 9 else -1
-        if not 0 <= place < len(asked) or asked[place].inside is not None:
-            self.words.refuse(token.at, "a number in GROUP BY is the place of a column in SELECT, from 1 on")
-        return self.column(asked[place].first)[0]
+        """A column, a part of one, or the number or the name of what stands in SELECT."""
+        token = self.words.next
+        if token.kind == "number":
+            self.words.take()
+            place = int(token.text) - 1 if token.text.isdigit() and len(token.text) < 9 else -1
+            if not 0 <= place < len(asked) or not asked[place].is_key:
+                self.words.refuse(token.at, "a number in GROUP BY is the place of a column in SELECT, from 1 on")
+            item = asked[place]
+            return self.part_key(item)[0] if item.is_part else self.column(item.first)[0]
+        parts = [item for item in asked if item.is_part]
+        if self.is_part():
+            part = self.part()
+            said = next((item for item in parts if self.part_key(item)[1] == part), None)
+            return self.part_key(said)[0] if said else self.derived(token.at, part.part, part)
+        words = self.words.dotted("a column")
+        named = [item for item in parts if len(words) == 1 and item.name and item.name.text == words[0].text]
+        return self.part_key(named[0])[0] if named else self.column(words)[0]
+
+    def part_key(self, item: Item) -> tuple[str, Part]:
+        """The column that a part in SELECT stands for, which is derived where it is not yet there."""
+        place, self.words.place = self.words.place, (item.inside or 0) - 2  # before the name of the function and (
+        part = self.part()
+        self.words.place = place
+        return self.derived(item.at, part.part if item.name is None else item.name.text, part), part
+
+    def derived(self, at: int, name: str, part: Part) -> str:
+        if self.parts.get(name) != part:
+            if name in self.table.columns:
+                self.words.refuse(at, f"there is a column {name!r:.60}: give this one another name with AS")
+            self.parts[name] = part
+            self.table = self.table.derive(**{name: ColumnOf(part)})
+        return name
 
     # the query
 
     def made(self, asked: list[Item], keys: list[str]) -> Any:
         outputs: dict[str, Aggregate | AggregateOf] = {}
         for item in asked:
-            if item.inside is None:
+            if item.inside is None or item.is_part:
                 self.key(item, keys)
                 continue
             request, name = self.aggregate(item, item.inside)
@@ -200,12 +232,12 @@ class _Reader(RowReader):
             self.words.refuse(asked[0].at, problem)
 
     def key(self, item: Item, keys: list[str]) -> None:
-        name, _ = self.column(item.first)
+        name = self.part_key(item)[0] if item.is_part else self.column(item.first)[0]
         if name not in keys:
             self.words.refuse(
                 item.at, f"rows are not shown: add {name!r:.60} to GROUP BY, or ask for an aggregate of it"
             )
-        if item.name is not None and item.name.text != name:
+        if not item.is_part and item.name is not None and item.name.text != name:
             self.words.refuse(item.name.at, "keys keep their names")
 
     def aggregate(self, item: Item, inside: int) -> tuple[Aggregate | AggregateOf, str]:

@@ -8,12 +8,15 @@ from typing import Any
 from privet.errors import InvalidParameter
 from privet.queries.selection import ColumnOf
 from privet.queries.sql_words import Token, Words
-from privet.tables import Bool, Both, Category, Column, Compare, Condition, Expression, Holds, If, Person, Ref
+from privet.tables import Bool, Both, Category, Column, Compare, Condition, Expression, Holds, If, Part, Person, Ref
 from privet.tables.expressions import CompareColumns, Either, IsIn, IsMissing, Negated
 
 _DEEPEST, _MOST_CONDITIONS, _MOST_VALUES = 40, 200, 1_000  # more than people write, far below what recursion can do
 _COMPARED: dict[str, Any] = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+# Parts of days and times that all dialects count alike; weekdays begin at 0 or 1, on Sunday or Monday.
+_PARTS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE")
+PART_CALLS = ("EXTRACT", "DATE", *_PARTS)
 
 
 class RowReader:
@@ -59,36 +62,34 @@ class RowReader:
         if not self.is_column():  # 65 <= age
             value = self.constant()
             sign = self.words.expect(*_COMPARED).text
-            name, _ = self.column(self.words.dotted("a column"))
-            return self.checked(at, Compare(Ref(name), _COMPARED[_TURNED.get(sign, sign)], value))
-        name, kind = self.column(self.words.dotted("a column"))
+            return self.checked(at, Compare(self.operand()[0], _COMPARED[_TURNED.get(sign, sign)], value))
+        of, kind = self.operand()
         if self.words.took("IS"):
             opposite = self.words.took("NOT")
             self.words.expect("NULL")
-            missing = IsMissing(Ref(name))
+            missing = IsMissing(of)
             return Negated(missing) if opposite else missing
         if self.words.next.is_(*_COMPARED):
             operator = _COMPARED[self.words.take().text]
             if self.is_column():
-                other, _ = self.column(self.words.dotted("a column"))
-                return self.checked(at, CompareColumns(Ref(name), operator, Ref(other)))
-            return self.checked(at, Compare(Ref(name), operator, self.constant()))
+                return self.checked(at, CompareColumns(of, operator, self.operand()[0]))
+            return self.checked(at, Compare(of, operator, self.constant()))
         opposite = self.words.took("NOT")
         made: Condition | None = None
         if self.words.took("IN"):
-            made = self.listed(name)
+            made = self.listed(of)
         elif self.words.took("BETWEEN"):
-            made = self.between(name)
+            made = self.between(of)
         elif self.words.took("LIKE"):
-            made = self.beginning(name, kind)
+            made = self.beginning(of, kind)
         if made is None:
             if isinstance(kind, Bool) and not opposite:
-                return Compare(Ref(name), "=", True)
+                return Compare(of, "=", True)
             self.words.unexpected("expected a comparison, IN, BETWEEN or IS NULL")
         made = self.checked(at, made)
         return Negated(made) if opposite else made
 
-    def listed(self, name: str) -> Condition:
+    def listed(self, of: Expression) -> Condition:
         self.words.expect("(")
         values = [self.constant()]
         while self.words.took(","):
@@ -96,9 +97,9 @@ class RowReader:
                 self.words.refuse(self.words.next.at, f"a list holds at most {_MOST_VALUES:,} values")
             values.append(self.constant())
         self.words.expect(")")
-        return IsIn(Ref(name), tuple(values))
+        return IsIn(of, tuple(values))
 
-    def beginning(self, name: str, kind: Column) -> Condition:
+    def beginning(self, of: Expression, kind: Column) -> Condition:
         """The values of a category that begin so."""
         at = self.words.next.at
         pattern = self.constant()
@@ -107,13 +108,13 @@ class RowReader:
             self.words.refuse(at, "LIKE 'begin%' is asked of a category of texts; other patterns are not understood")
         found = tuple(each for each in kind.values if str(each).startswith(begin))
         if not found:
-            self.words.refuse(at, f"no value of {name!r:.60} begins so")
-        return IsIn(Ref(name), found)
+            self.words.refuse(at, "no value of the category begins so")
+        return IsIn(of, found)
 
-    def between(self, name: str) -> Condition:
+    def between(self, of: Expression) -> Condition:
         low = self.constant()
         self.words.expect("AND")
-        return Both(Compare(Ref(name), ">=", low), Compare(Ref(name), "<=", self.constant()))
+        return Both(Compare(of, ">=", low), Compare(of, "<=", self.constant()))
 
     def checked(self, at: int, condition: Condition) -> Condition:
         try:
@@ -186,6 +187,40 @@ class RowReader:
         alike = [each for each in columns if each.lower() == text.lower()]
         return alike[0] if len(alike) == 1 and name[-1].kind != "quoted" else None
 
+    # columns, and parts of days and times
+
+    def operand(self) -> tuple[Expression, Column]:
+        """A column or a part of one, with what it holds."""
+        if self.is_part():
+            of = self.part()
+            return of, of.column(self.table.columns)
+        name, kind = self.column(self.words.dotted("a column"))
+        return Ref(name), kind
+
+    def is_part(self) -> bool:
+        following = self.words.tokens[min(self.words.place + 1, len(self.words.tokens) - 1)]
+        return self.words.next.is_(*PART_CALLS) and following.is_("(")
+
+    def part(self) -> Part:
+        """EXTRACT(YEAR FROM day), YEAR(day), or DATE(time)."""
+        call = self.words.take()
+        self.words.expect("(")
+        word = call.text.upper()
+        if word == "EXTRACT":
+            named = self.words.identifier("a part of a day or a time")
+            word = named.text.upper()
+            if word not in (*_PARTS, "DATE"):
+                remedy = 'weekdays are numbered differently everywhere: table.derive(weekday=table["day"].weekday)'
+                listed = f"the parts of a day or a time are {', '.join(_PARTS)}"
+                self.words.refuse(named.at, remedy if "DOW" in word or "WEEKDAY" in word else listed)
+            self.words.expect("FROM")
+        at = self.words.next.at
+        name, _ = self.column(self.words.dotted("a column"))
+        self.words.expect(")")
+        made = Part(Ref(name), word.lower())
+        self.computed(at, lambda: made)
+        return made
+
     # values inside an aggregate
 
     def sum(self) -> ColumnOf | int | float:
@@ -215,7 +250,8 @@ class RowReader:
         elif self.words.next.kind == "number":
             made = self.number()
         else:
-            made = ColumnOf(self.column(self.words.dotted("a column, a number or CASE"))[0])
+            what = "a column, a number or CASE"
+            made = ColumnOf(self.part() if self.is_part() else self.column(self.words.dotted(what))[0])
         self.depth -= 1
         return made
 

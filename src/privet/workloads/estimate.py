@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class Estimate:
 
 class RangeAnswers(ABC):
     """Whatever can answer any combination of cells can answer sums over ranges of them."""
+
+    shows_intervals: ClassVar[bool] = True
 
     shape: tuple[int, ...]
 

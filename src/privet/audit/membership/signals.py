@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array, special
-from privet.audit.watch import text_of
+from privet.audit.observed import text_of
 from privet.errors import InvalidData, InvalidParameter, PrivetError
 
 Model = Any  # anything with predict_proba or predict, a torch module that gives logits, or a function (x, y) -> losses

@@ -141,11 +141,11 @@ def _gridded() -> Iterable[Example]:
         task, left = made.task, strategy._left(made.task)
         fine = noise_of(task, AdaptiveGrid()._halves(task, left)[1])
         many = _edge(lambda rows: tile_cuts(((8,), (8,)), np.array([rows]), fine), low=150)  # noqa: B023 (used at once)
-        yield Example(made, _corner(many), _corner(many - 1), Guarantee(0.1), cost="costly")
+        yield Example(made, _corner(many), _corner(many - 1), Guarantee(0.1), cost="costly", lengths="protected")
         blocks = _edge(lambda rows: block_lines(task, left, rows), low=150)  # noqa: B023 (used at once)
-        yield Example(made, _corner(blocks), _corner(blocks - 1), Guarantee(0.1), cost="costly")
+        yield Example(made, _corner(blocks), _corner(blocks - 1), Guarantee(0.1), cost="costly", lengths="protected")
     moved = AdaptiveQueries.for_budget(rho=0.005, workload=rectangles, strategy=Automatic(), unit=Unit("replace"))
-    yield Example(moved, _corner(300), _corner(299, far=1), Guarantee(rho=0.005), cost="costly")
+    yield Example(moved, _corner(300), _corner(299, far=1), Guarantee(rho=0.005), cost="costly", lengths="protected")
 
 
 def _corner(rows: int, far: int = 0) -> Array:
