@@ -80,7 +80,7 @@ def _columns(value: Any) -> dict[str, Any] | None:
 
 
 def _index(value: Any) -> Any:
-    index = getattr(value, "index", None)  # of Polars and Arrow a method, if there is one
+    index: Any = getattr(value, "index", None)  # of Polars and Arrow a method, if there is one
     return index.to_numpy() if hasattr(index, "to_numpy") else None
 
 
@@ -90,7 +90,7 @@ def _state(value: Any) -> dict[str, Any] | None:
         return None
     if isinstance(value, np.generic) or _is_tensor(value):
         return None
-    printed = {} if type(value).__repr__ is object.__repr__ else {" as printed": repr(value)}
+    printed = {} if getattr(type(value), "__repr__", None) is object.__repr__ else {" as printed": repr(value)}
     if hasattr(value, "__dict__"):
         return {**printed, **{f".{name}": held for name, held in vars(value).items()}}
     try:
