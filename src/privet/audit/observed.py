@@ -1,4 +1,4 @@
-"""Everything that an observer can read of a value: the numbers inside arrays, frames and models, not only what is printed of them.
+"""Everything that an observer can read of a value: numbers inside arrays, frames and models, not only what is printed.
 
 Printed texts are cut (an array of more than 1,000 numbers, a long column) and fitted models print their settings alone, so
 a comparison of texts would pass over whatever a pipeline hides there.
