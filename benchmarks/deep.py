@@ -30,6 +30,9 @@ from torch import Tensor, nn
 
 from privet import deep
 from privet.deep import stream
+from privet.deep.captured_step import CapturedStep
+from privet.deep.engines.compiled import Compiled
+from privet.deep.engines.engine import ExampleLosses
 from privet.noise import KeyedStream
 
 CLIP, MULTIPLIER, RATE = 1.0, 1.1, 0.05
@@ -136,11 +139,11 @@ def noise_of(sums: Tensor) -> Callable[[Tensor, int], Tensor]:
     made = deep.StepNoise(clip=CLIP, noise_multiplier=MULTIPLIER, dimension=len(sums))
     if sums.device.type == "cpu":
         return lambda flat, step: torch.from_numpy(made.add_noise(flat.numpy(), None)).float()
-    keyed, width = KeyedStream.fresh(), made.grid.width
+    keyed, noise = KeyedStream.fresh(), stream.NoiseOnDevice(made.steps, made.grid, len(sums), "cuda")
 
     def added(flat: Tensor, step: int) -> Tensor:
-        drawn = stream.rounded_gaussian(keyed, step, len(flat), sigma=made._sigma, device="cuda")
-        return ((flat.double() / width).round().to(torch.int64) + drawn).double().mul_(width).float()
+        noise.add_(flat, keyed, step)
+        return flat
 
     return added
 
@@ -169,6 +172,21 @@ def private(engine: str, *, noisy: bool = True) -> Callable[[nn.Module, Tensor, 
     return made
 
 
+def captured(model: nn.Module, inputs: Tensor, targets: Tensor) -> Callable[[], object]:
+    """The whole private step as graphs, noise and optimizer included; batches are copied into its memory."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+    parameters = dict(model.named_parameters())
+    noise = deep.StepNoise(
+        clip=CLIP, noise_multiplier=MULTIPLIER, dimension=sum(each.numel() for each in parameters.values())
+    )
+    engine = Compiled(ExampleLosses(model, losses), deep.Flat(CLIP), None)
+    step = CapturedStep(engine, parameters, optimizer, noise, len(inputs), inputs, targets)
+    mine, theirs, mask = step.batch  # filled once, as the plain step reads its batch where it lies
+    mine.copy_(inputs)
+    theirs.copy_(targets)
+    return lambda: step(mine, theirs, mask)
+
+
 def opacus(model: nn.Module, inputs: Tensor, targets: Tensor) -> Callable[[], object]:
     from opacus import PrivacyEngine
 
@@ -193,6 +211,7 @@ MODES: dict[str, Callable[[nn.Module, Tensor, Tensor], Callable[[], object]]] = 
     **{name: private(engine) for name, engine in ENGINES.items()},
     "book-keeping without noise": private("bookkeeping", noisy=False),
     "compiled without noise": private("compiled", noisy=False),
+    "captured": captured,
     "opacus": opacus,
 }
 
@@ -282,6 +301,7 @@ def main() -> None:
         print(memory(*arguments.memory_of, arguments.device))
         return
     chosen = [mode for mode in arguments.modes if mode != "opacus" or arguments.opacus]
+    chosen = [mode for mode in chosen if mode != "captured" or arguments.device == "cuda"]
     found: dict[str, Any] = {}
     for name in arguments.models:
         modes = [mode for mode in chosen if not (name.startswith("large") and mode in ("vmap", "opacus"))]

@@ -9,9 +9,12 @@ from torch import nn
 
 from privet import deep
 from privet.deep import Flat, make_engine
-from privet.deep.engines.engine import Engine
+from privet.deep.engines.bookkeeping import Bookkeeping
+from privet.deep.engines.compiled import Compiled
+from privet.deep.engines.engine import Engine, ExampleLosses
+from privet.deep.rules import linear, term
 from privet.errors import InvalidParameter
-from tests.deep.models import data, linear, plan_of, squared
+from tests.deep.models import data, linear as small, plan_of, squared
 
 CLIP = 0.5
 
@@ -87,14 +90,73 @@ def test_autocast_around_a_step_is_refused(way):
 
 
 @pytest.mark.parametrize("model", [Narrow(network()), network().to(torch.bfloat16)], ids=["autocast", "bfloat16"])
-def test_a_narrow_model_is_not_compiled(model):
-    """A compiler leaves roundings to bfloat16 out where it likes: on a GPU a record was 1.0007 clips long."""
-    engine = make_engine(model, loss, Flat(CLIP), engine="compiled")
+def test_a_narrow_model_is_compiled_in_two_halves_and_stays_within_the_clip(model):
+    """A compiler leaves roundings to bfloat16 out where it likes: in one piece, a record was 1.0007 clips long."""
+    engine = Compiled(ExampleLosses(model, loss), Flat(CLIP), None, backend="eager")
     rows, targets = batch()
-    kind = next(model.parameters()).dtype
+    rows = rows.to(next(model.parameters()).dtype)
     point = {name: each.detach() for name, each in model.named_parameters()}
-    with pytest.raises(InvalidParameter, match="not compiled"):
-        engine(point, rows.to(kind), targets, alone(6, 0))
+    sizes = [length(engine(point, rows, targets, alone(6, row))) for row in range(6)]
+    assert 0.9 * CLIP < max(sizes) <= CLIP
+    plain, everyone = make_engine(model, loss, Flat(CLIP)), torch.ones(6, dtype=torch.bool)
+    found, wanted = engine(point, rows, targets, everyone), plain(point, rows, targets, everyone)
+    assert length({name: found[name] - each for name, each in wanted.items()}) < 0.02 * length(wanted)
+
+
+def test_the_input_of_a_layer_is_taken_as_autocast_narrows_it():
+    """Else inputs would be kept in float32, and norms would be those of other numbers than the layer has met."""
+    model = Narrow(network())
+    engine = Bookkeeping(ExampleLosses(model, loss), Flat(CLIP), None)
+    uses, written = engine.met({name: each.detach() for name, each in model.named_parameters()}, *batch())
+    assert {use.given.dtype for use in uses} == {torch.bfloat16}
+    assert set(written) == {f"model.{name}" for name in ("0.bias", "2.weight", "2.bias", "3.bias")}
+
+
+def on_tensor_cores(monkeypatch) -> None:
+    """The way of CUDA on this machine: narrow numbers are multiplied as they are, and scaled ones are rounded again."""
+    monkeypatch.setattr(linear, "narrow", lambda given, back: given.dtype == back.dtype == torch.bfloat16)
+    monkeypatch.setattr(term, "writes_out", lambda *shape: False)
+
+
+def family():
+    """Inputs [B, T, d] and gradients [B, T, 1]: of 8 records all positions are equal, and are rounded the same way."""
+    torch.manual_seed(4)
+    near, back = torch.randn(8, 1, 32).expand(-1, 4, -1), torch.randn(8, 1, 1).expand(-1, 4, -1)
+    return torch.cat([near, torch.randn(4, 4, 32)]), torch.cat([back, torch.randn(4, 4, 1)])
+
+
+def longest() -> tuple[float, float]:
+    model = nn.Linear(32, 1, bias=False).to(torch.bfloat16)
+    engine = make_engine(model, lambda out, given: (out * given).flatten(1).sum(1), Flat(1.0), engine="bookkeeping")
+    rows, back = (each.to(torch.bfloat16) for each in family())
+    point = {"weight": model.weight.detach()}
+    sizes = [length(engine(point, rows, back, alone(12, row))) for row in range(12)]
+    return max(sizes), min(sizes[8:])
+
+
+def test_factors_that_are_rounded_with_the_gradient_are_paid_for_in_the_norm(monkeypatch):
+    on_tensor_cores(monkeypatch)
+    most, plain = longest()
+    assert most <= 1.0
+    assert plain > 0.93  # the price, where nothing cancels
+
+
+def test_without_that_a_record_would_be_longer(monkeypatch):
+    on_tensor_cores(monkeypatch)
+    monkeypatch.setattr(linear, "_ROUNDED", 0.0)
+    assert longest()[0] > 1.0001
+
+
+def test_a_narrow_record_that_is_not_finite_leaves_the_others_alone(monkeypatch):
+    on_tensor_cores(monkeypatch)
+    model = nn.Linear(32, 1, bias=False).to(torch.bfloat16)
+    engine = make_engine(model, lambda out, given: (out * given).flatten(1).sum(1), Flat(1.0), engine="bookkeeping")
+    rows, back = (each.to(torch.bfloat16) for each in family())
+    point, first = {"weight": model.weight.detach()}, torch.arange(12) != 3
+    wanted = engine(point, rows, back, first)
+    rows[3, 2, 1] = torch.inf
+    found = engine(point, rows, back, torch.ones(12, dtype=torch.bool))
+    assert (found["weight"] == wanted["weight"]).all()
 
 
 def test_without_the_refusal_a_record_would_be_longer_than_the_clip(monkeypatch):
@@ -115,7 +177,7 @@ def test_without_the_refusal_a_record_would_be_longer_than_the_clip(monkeypatch)
 
 
 def test_a_training_in_autocast_is_refused_before_it_is_paid():
-    model = linear()
+    model = small()
     trainer = deep.Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), squared, plan_of(steps=1))
     with pytest.raises(InvalidParameter, match="autocast"), torch.autocast("cpu", dtype=torch.bfloat16):
         trainer.fit(data())

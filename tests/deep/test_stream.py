@@ -6,8 +6,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from privet.deep import stream  # noqa: E402
-from privet.errors import InvalidParameter  # noqa: E402
-from privet.noise import KeyedStream  # noqa: E402
+from privet.deep.step_noise import StepNoise  # noqa: E402
+from privet.errors import InvalidData, InvalidParameter  # noqa: E402
+from privet.noise import Grid, KeyedStream  # noqa: E402
 
 KEY = bytes(range(7, 39))
 
@@ -35,19 +36,30 @@ def test_coins_are_those_of_the_host(q):
     assert (stream.coins(keyed, 3, 5000, q=q, first=11).numpy() == keyed.coins(3, 5000, q=q, first=11)).all()
 
 
-@pytest.mark.parametrize(
-    ("sigma", "count", "first"), [(1024, 70_000, 0), (2**30 + 1, 3, 65536), (2**52, 1000, 0), (1e6, 0, 0)]
-)
-def test_noise_is_that_of_the_host(sigma, count, first):
+@pytest.mark.parametrize(("sigma", "count"), [(1024, 70_000), (2**30 + 1, 3), (2**49, 1000), (1e6, 0)])
+def test_noise_is_that_of_the_host(sigma, count):
     keyed = KeyedStream(KEY)
-    drawn = stream.rounded_gaussian(keyed, 5, count, sigma=sigma, first=first)
-    assert drawn.dtype == torch.int64
-    assert (drawn.numpy() == keyed.rounded_gaussian(5, count, sigma=sigma, first=first)).all()
+    drawn = stream.rounded_gaussian(keyed, 5, count, sigma=sigma)
+    assert (drawn.numpy() == keyed.rounded_gaussian(5, count, sigma=sigma)).all()
 
 
-def test_noise_begins_at_a_block():
-    with pytest.raises(InvalidParameter, match="multiple of 65536"):
-        stream.rounded_gaussian(KeyedStream(KEY), 0, 1, sigma=2**20, first=1)
+def test_numbers_are_put_on_the_grid_as_a_step_puts_them_there():
+    """The device's way and `StepNoise` agree about every number, and about those that are none."""
+    made = StepNoise(clip=1.0, noise_multiplier=1.5, dimension=6)
+    numbers = torch.tensor([0.3, -(2.0**-30), torch.inf, torch.nan, 1e30, -3e38])
+    keyed = KeyedStream(KEY)
+    wanted = made._on_grid(numbers.numpy()) + keyed.rounded_gaussian(9, 6, sigma=made.steps)
+    for kind in (torch.float32, torch.float64):
+        found = numbers.to(kind, copy=True)
+        stream.NoiseOnDevice(made.steps, made.grid, 6, divisor=4.0).add_(found, keyed, 9)
+        assert (found == torch.from_numpy(wanted * (made.grid.width / 4.0)).to(kind)).all()
+
+
+def test_noise_is_for_one_row_of_so_many_floats():
+    added = stream.NoiseOnDevice(2**20, Grid(0), 4)
+    for wrong in (torch.zeros(5), torch.zeros(2, 2), torch.zeros(4, dtype=torch.int64), torch.zeros(8)[::2]):
+        with pytest.raises(InvalidData, match="one row of 4 floats"):
+            added.add_(wrong, KeyedStream(KEY), 0)
 
 
 def test_what_the_stream_refuses_is_refused_here():
@@ -61,3 +73,11 @@ def test_words_of_the_kernel_are_those_of_the_cipher():
     for first in (0, 5, 8 * 2**31 - 8):
         found = stream.stream_words(keyed, 2, 2**40 + 1, 5000, first=first, device="cuda").cpu().numpy().view(np.uint64)
         assert (found == keyed.words(2, 2**40 + 1, 5000, first)).all()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("sigma", [1024, 2**30 + 1, 2**49])
+def test_noise_of_the_kernel_is_that_of_the_host(sigma):
+    keyed = KeyedStream(KEY)
+    drawn = stream.rounded_gaussian(keyed, 5, 500_003, sigma=sigma, device="cuda").cpu().numpy()
+    assert (drawn == keyed.rounded_gaussian(5, 500_003, sigma=sigma)).all()

@@ -94,16 +94,16 @@ plant(
     "found < limit - 2**63",
 )
 plant(
-    "device: what rectangles leave is nothing",
-    "deep:stream.rounded_gaussian",
-    "if len(rest):",
-    "if not len(rest):",
+    "device: numbers that are none stay what they are",
+    "deep:stream.NoiseOnDevice.settle",
+    "torch.where(value.isfinite(), value, 0.0)",
+    "value",
 )
 plant(
     "keyed: coins and noise share their words",
-    "noise:KeyedStream._noise_of",
-    "self.words(NOISE, step, BLOCK, block * BLOCK)",
-    "self.words(COINS, step, BLOCK, block * BLOCK)",
+    "noise:KeyedStream.rounded_gaussian",
+    "self.words(NOISE, step, len(part), first + start)",
+    "self.words(COINS, step, len(part), first + start)",
     KEYED,
 )
 plant(
@@ -121,10 +121,24 @@ plant(
     KEYED,
 )
 plant(
-    "keyed: blocks of noise share what they need besides a word",
-    "noise:KeyedStream.rest_of",
-    "REST + (block << 4)",
-    "REST",
+    "keyed: every turn of a place has the same words",
+    "noise:keyed._OfPlaces.block",
+    "self._keyed.scattered(REST + TURN * turn,",
+    "self._keyed.scattered(REST,",
+    KEYED,
+)
+plant(
+    "keyed: all places share what they need besides a word",
+    "noise:keyed._OfPlaces.block",
+    "self._places[draws])",
+    "0 * self._places[draws])",
+    KEYED,
+)
+plant(
+    "strips: every place of a draw with words of its own is kept",
+    "noise:Strips._kept_each",
+    "heads = points < chance - margin",
+    "heads = points < chance + 1.0",
     KEYED,
 )
 plant(

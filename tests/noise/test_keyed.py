@@ -141,28 +141,77 @@ def test_noise_has_its_law_and_neither_half_nor_twice_of_it():
 def test_no_two_purposes_share_words():
     """Coins, noise, what it needs besides, and sources: recorded, they never ask for the same domain and step twice."""
     stream, asked = KeyedStream(KEY), []
-    whole = KeyedStream.words
+    whole, scattered = KeyedStream.words, KeyedStream.scattered
 
     def recorded(self, domain, step, count, first=0):
-        asked.append((domain, step, first // 65536 if domain == 2 else 0))
+        asked.extend((domain, step, place) for place in range(first // 8, -(-(first + count) // 8)))
         return whole(self, domain, step, count, first)
+
+    def recorded_places(self, domain, step, places):
+        asked.extend((domain, step, int(place)) for place in places)
+        return scattered(self, domain, step, places)
 
     patch = pytest.MonkeyPatch()
     with patch.context() as during:
         during.setattr(KeyedStream, "words", recorded)
+        during.setattr(KeyedStream, "scattered", recorded_places)
         for step in (0, 1):
             stream.coins(step, 10, q=0.5)
-            stream.rounded_gaussian(step, 200_000, sigma=2**20)
+            stream.rounded_gaussian(step, 2**15, sigma=2**20)
             for domain in (0, 1, 2, 3, 17, 2**16 - 1):
                 source = stream.source(domain, step)
                 for _ in range(2):
                     noise.uniform_int(bound=10, source=source)
-    kinds = {(domain, step, block) for domain, step, block in asked}
-    assert len([each for each in kinds if each[0] == 1]) == 2
-    assert len([each for each in kinds if each[0] == 2]) == 8
-    assert len([each for each in kinds if each[0] % 16 == 3]) == 8
+    assert len(set(asked)) == len(asked)
+    kinds = {(domain, step) for domain, step, _ in asked}
+    assert {domain for domain, _ in kinds if domain < 3} == {1, 2}
+    turns = {domain for domain, _ in kinds if domain % 16 == 3}
+    assert {3, 19} <= turns  # what noise needs besides a word: other domains in every turn
     assert len([each for each in kinds if each[0] % 16 == 4]) == 24
-    assert len(kinds) == 42
+
+
+def test_scattered_words_are_those_of_the_cipher():
+    stream, places = KeyedStream(KEY), np.array([0, 7, 2**32 - 1, 5, 5])
+    found = stream.scattered(2**32 - 1, 2**64 - 2, places)
+    for row, place in zip(found, places.tolist(), strict=True):
+        assert (row == stream.words(2**32 - 1, 2**64 - 2, 8, 8 * place)).all()
+    assert stream.scattered(3, 0, places[:0]).shape == (0, 8)
+
+
+def test_what_rectangles_leave_has_its_law_place_by_place():
+    """Far more places than rectangles leave, all drawn as if they were left: the law of what is left, and two others."""
+    stream, sigma, many = KeyedStream(KEY), Fraction(2**30), 60_000
+    strips = keyed.strips_of(sigma)
+    drawn = stream.rest_of(3, np.arange(many), strips) / float(sigma)
+    edges = np.linspace(-4.0, 4.0, 81)
+    chances = np.diff(stats.norm.cdf(edges))
+    width = float(strips.law.leading)  # the part of each cell that rectangles have: heights over lengths
+    heights = np.concatenate([strips.law.buckets[::-1], strips.law.buckets]) / 2**16
+    ends = np.arange(-len(strips.law.buckets), len(strips.law.buckets) + 1) / width
+    inside = np.diff(np.interp(edges, ends, np.concatenate([[0.0], np.cumsum(heights)])))
+    left = (chances - inside) / (strips.law.left / 2**16)
+    wanted, seen = np.append(left, 1.0 - left.sum()) * many, np.histogram(drawn, edges)[0]
+    counted = np.append(seen, many - seen.sum())
+    kept = wanted > 5.0
+    assert stats.chisquare(counted[kept], wanted[kept] * counted[kept].sum() / wanted[kept].sum()).pvalue > 1e-4
+    plain = np.append(chances, 1.0 - chances.sum()) * many  # a twin: all of the normal law
+    assert stats.chisquare(counted[kept], plain[kept] * counted[kept].sum() / plain[kept].sum()).pvalue < 1e-9
+
+
+def test_close_comparisons_are_decided_by_words_of_the_same_place(monkeypatch):
+    """With a margin of a half every coin is refined: what comes out is the same, since floats decide only what is sure."""
+    stream, sigma, places = KeyedStream(KEY), Fraction(2**30), np.arange(40)
+    wanted = stream.rest_of(3, places, keyed.strips_of(sigma))
+    strips_module = module("strips")
+    monkeypatch.setattr(strips_module, "MARGIN", 0.5)
+    assert (stream.rest_of(3, places, strips_module.Strips(sigma)) == wanted).all()
+    alone = [int(stream.rest_of(3, places[i : i + 1], strips_module.Strips(sigma))[0]) for i in (0, 17)]
+    assert alone == [int(wanted[0]), int(wanted[17])]
+
+
+def test_a_step_has_so_many_numbers_of_noise():
+    with pytest.raises(InvalidParameter, match="2\\^32 numbers"):
+        KeyedStream(KEY).rounded_gaussian(0, 2, sigma=2**20, first=2**32 - 1)
 
 
 @pytest.mark.parametrize("sigma", [0, -1.0, 1023, 2**52 + 1, 2**60])

@@ -117,6 +117,11 @@ class StepNoise(Mechanism[Any, Any]):
         return Fraction(self.noise_multiplier) * self._reach
 
     @property
+    def steps(self) -> Fraction:
+        """Standard deviation of the noise in steps of the grid, exactly."""
+        return self._sigma
+
+    @property
     def sigma(self) -> float:
         """Standard deviation of the noise, in the units of the sum."""
         return float(self._sigma * self.grid.step)

@@ -4,23 +4,27 @@ The host's cipher serves tensors on the host. On other devices torch's integer o
 kernel does, where Triton is there.
 """
 
+import math
 from fractions import Fraction
 from importlib import import_module
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import torch
 
 from privet._face import installed
-from privet.errors import InvalidParameter
-from privet.noise import KeyedStream
-from privet.noise.keyed import BLOCK, COINS, NOISE, strips_of, threshold
+from privet._numerics import Array
+from privet.errors import InternalError, InvalidData
+from privet.noise import Grid, KeyedStream
+from privet.noise.keyed import COINS, NOISE, strips_of, threshold
 
 Device = torch.device | str
 
 _CONSTANTS = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)
 _MASK = 0xFFFFFFFF
 _LOWEST = -(2**63)
+_LEFT = 1024  # numbers that floats leave open in one step: one is rare
+_FARTHEST = 2.0**61  # steps of a sum saturate here, as in StepNoise
 
 
 def stream_words(
@@ -65,32 +69,114 @@ def rounded_gaussian(
     count: int,
     *,
     sigma: int | float | Fraction,
-    first: int = 0,
     device: Device = "cpu",
 ) -> torch.Tensor:
-    """Whole numbers of normal noise, as `KeyedStream.rounded_gaussian` has them; `first` is a multiple of 65,536.
-
-    The hundredth of the draws that needs more than a word is computed on the host.
+    """Whole numbers of normal noise in doubles, as `KeyedStream.rounded_gaussian` has them: exact below 2^53.
 
     >>> rounded_gaussian(KeyedStream(bytes(32)), 0, 4, sigma=10**6).dtype
-    torch.int64
+    torch.float64
     """
-    if first % BLOCK:
-        raise InvalidParameter(f"first must be a multiple of {BLOCK}")
-    strips = strips_of(sigma)
-    found = stream_words(stream, NOISE, step, -(-count // BLOCK) * BLOCK, first=first, device=device)
-    prefix = (found >> 48) & 0xFFFF
-    place = (found >> (47 - strips.shift)) & ((1 << 17 + strips.shift) - 1)  # shifts of int64 keep the sign
-    out = ((place + 1) >> 1) + torch.from_numpy(strips.offsets).to(found.device)[prefix]
-    rest = torch.nonzero(prefix >= int(strips.bounded) >> 48).reshape(-1).cpu()
-    if len(rest):
-        blocks, many = torch.unique_consecutive(rest // BLOCK, return_counts=True)
-        drawn = [
-            torch.from_numpy(stream.rest_of(step, first // BLOCK + int(block), int(size), strips))
-            for block, size in zip(blocks, many, strict=True)
-        ]
-        out[rest.to(out.device)] = torch.cat(drawn).to(out.device)
-    return out[:count]
+    out = torch.zeros(count, dtype=torch.float64, device=device)
+    NoiseOnDevice(sigma, Grid(0), count, device).add_(out, stream, step)
+    return out
+
+
+@final
+class NoiseOnDevice:
+    """Normal noise of `sigma` whole steps of a grid, added in place to `count` numbers: step after step the same memory.
+
+    On CUDA two kernels do it, and `launch` alone may stand in a captured graph; then `settle` must follow before anything
+    looks at the numbers, since it adds the noise that floats could not decide (one number in a billion). Elsewhere the
+    host's cipher serves.
+
+    **Guarantee:** the exact law, bit for bit that of `KeyedStream.rounded_gaussian`. **Reference:** proof note noise/keyed.
+
+    >>> numbers = torch.zeros(3, dtype=torch.float64)
+    >>> NoiseOnDevice(2**20, Grid(0), 3).add_(numbers, KeyedStream(bytes(32)), 0)
+    >>> bool((numbers.numpy() == KeyedStream(bytes(32)).rounded_gaussian(0, 3, sigma=2**20)).all())
+    True
+    """
+
+    def __init__(
+        self, sigma: int | float | Fraction, grid: Grid, count: int, device: Device = "cpu", divisor: float = 1.0
+    ) -> None:
+        """`divisor` is a public number that what comes out is divided by."""
+        self._strips, self._count, self._where = strips_of(sigma), count, torch.device(device)
+        self._per_step, self._scale = math.ldexp(1.0, -grid.exponent), grid.width / divisor
+        self._kernel = _kernel() if self._where.type == "cuda" and count else None
+        if self._kernel is not None:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        strips, made = self._strips, self._strips.tables()
+        share = self._count * strips.law.left / 2**16
+        room = int(1.1 * share + 20.0 * math.sqrt(share)) + 64  # more is listed once in e^150 steps
+        self._known = torch.zeros(12, dtype=torch.int32, device=self._where)
+        self._told = torch.zeros(12, dtype=torch.int32).pin_memory()
+        self._whole = torch.tensor(
+            [strips.shift, int(strips.bounded) >> 48, len(made["high"])], dtype=torch.int64, device=self._where
+        )
+        fall = -1.0 / float(strips.law.leading) ** 2
+        self._floats = torch.tensor([self._per_step, self._scale, fall], dtype=torch.float64, device=self._where)
+        kinds = {name: np.int16 if name == "strips" else each.dtype for name, each in made.items()}
+        self._tables = {name: torch.from_numpy(each.astype(kinds[name])).to(self._where) for name, each in made.items()}
+        self._counts = torch.zeros(2, dtype=torch.int32, device=self._where)
+        self._rest = torch.zeros(room, dtype=torch.int64, device=self._where)
+        self._seen = torch.zeros(2, dtype=torch.int32).pin_memory()
+        self._left = torch.zeros(_LEFT, dtype=torch.int64, device=self._where)
+
+    def add_(self, numbers: torch.Tensor, stream: KeyedStream, step: int) -> None:
+        """The numbers on the grid with the noise of a step, in their place."""
+        self.begin(stream, step)
+        self.launch(numbers)
+        self.settle(numbers, stream, step)
+
+    def begin(self, stream: KeyedStream, step: int) -> None:
+        """Hand the key and the step to the device."""
+        stream.words(NOISE, step, 0)  # refuses what the stream would refuse
+        if self._kernel is not None:
+            given = (*stream.secret_words(), NOISE, step & _MASK, step >> 32, 0)
+            self._told.copy_(torch.tensor(self._kernel.signed(given), dtype=torch.int32))
+            self._known.copy_(self._told, non_blocking=True)  # the step before was settled: nothing reads it
+
+    def advance(self) -> None:
+        """The next step on the device, for graphs: the host counts along, and begins anew at multiples of 2^32."""
+        if self._kernel is not None:
+            self._known[9:10].add_(1)
+
+    def launch(self, numbers: torch.Tensor) -> None:
+        """The noise of the step that was begun, on the device: not all of it before `settle`."""
+        if numbers.shape != (self._count,) or not numbers.is_contiguous() or not numbers.is_floating_point():
+            raise InvalidData(f"the numbers must be one row of {self._count} floats")
+        if self._kernel is not None:
+            self._counts.zero_()
+            self._kernel.kernel_noise(
+                numbers, self._known, self._whole, self._floats, self._tables, self._counts, self._rest, self._left
+            )
+            self._seen.copy_(self._counts, non_blocking=True)
+
+    def settle(self, numbers: torch.Tensor, stream: KeyedStream, step: int) -> None:
+        """The noise of all numbers that the device left open."""
+        if self._kernel is None:
+            many = np.arange(self._count)
+        else:
+            torch.cuda.current_stream(self._where).synchronize()
+            listed, left = self._seen.tolist()
+            if listed > len(self._rest) or left > _LEFT:
+                raise InternalError("more numbers need several words than chance allows: the step is lost")
+            if not left:
+                return
+            many = self._left[:left].cpu().numpy()
+        drawn = torch.from_numpy(self._noise_at(many, stream, step))
+        at = torch.from_numpy(many).to(self._where)
+        value = numbers[at].cpu().double().mul_(self._per_step).round_()
+        whole = torch.where(value.isfinite(), value, 0.0).clamp_(-_FARTHEST, _FARTHEST).to(torch.int64)
+        numbers[at] = ((whole + drawn).double() * self._scale).to(numbers)
+
+    def _noise_at(self, places: Array, stream: KeyedStream, step: int) -> Array:
+        if self._kernel is None:
+            return stream.rounded_gaussian(step, self._count, sigma=self._strips.sigma)
+        return stream.rest_of(step, places, self._strips)
 
 
 def _blocks(given: tuple[int, ...], blocks: int, device: torch.device) -> torch.Tensor:

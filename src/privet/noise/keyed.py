@@ -6,7 +6,7 @@ computes the coins and the noise of its own part, and no two parts share a word.
 
 import struct
 from fractions import Fraction
-from typing import NoReturn, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
@@ -16,17 +16,20 @@ from privet._validate import flag, whole
 from privet.errors import InternalError, InvalidParameter
 from privet.noise.entropy import Source, Stream, Words, current
 from privet.noise.parameters import positive, probability
-from privet.noise.strips import Strips, kept_strips
+from privet.noise.strips import OwnWords, Strips, kept_strips
 from privet.noise.table import TableCache
 
 COINS, NOISE, REST, SOURCE = 1, 2, 3, 4  # the last four bits of the domains that are taken here
-BLOCK = 1 << 16  # draws of noise that share a stream for the few which need more than a word
+TURN = 16  # from one turn of a place to the next, among the domains of REST
 
 _KEY = 32  # bytes of a key of ChaCha20
 _WORDS = 8  # in a block of the cipher
 _MOST = _WORDS << 32  # words of a domain and a step: the cipher counts its blocks with 32 bits
 _RUN = 1 << 14  # words at a time: an eighth of a mebibyte stays in the cache; changes speed only
 _ZEROS = bytes(8 * _RUN)
+_CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4").astype(np.uint32)
+_FINER = 1 << 31  # domains of REST from here on hold the bits that follow a word
+_PURPOSES = 1 << 16  # from one purpose to the next there
 _LEAST_SIGMA, _MOST_SIGMA = 1024, 2**52
 
 
@@ -111,26 +114,41 @@ class KeyedStream:
         True
         """
         strips, many = strips_of(sigma), whole("count", count, 0)
-        out, stop = np.empty(many, dtype=np.int64), first + many
-        for block in range(first // BLOCK, -(-stop // BLOCK)):
-            begin, end = max(first, block * BLOCK), min(stop, (block + 1) * BLOCK)
-            if begin < end:
-                out[begin - first : end - first] = self._noise_of(step, block, strips)[
-                    begin - block * BLOCK : end - block * BLOCK
-                ]
+        if first + many > _MOST // _WORDS:
+            raise InvalidParameter("a step has 2^32 numbers of noise: take another step for more")
+        out, rest = np.empty(many, dtype=np.int64), [np.empty(0, dtype=np.int64)]
+        for start in range(0, many, _RUN):
+            part = out[start : start + _RUN]
+            words = self.words(NOISE, step, len(part), first + start)
+            strips.inside(words, part)
+            rest.append(start + np.flatnonzero(words >= strips.bounded))
+        places = np.concatenate(rest)
+        out[places] = self.rest_of(step, first + places, strips)
         return out
 
-    def _noise_of(self, step: int, block: int, strips: Strips) -> NDArray[np.int64]:
-        words = self.words(NOISE, step, BLOCK, block * BLOCK)
-        out = np.empty(BLOCK, dtype=np.int64)
-        strips.inside(words, out)
-        rest = np.flatnonzero(words >= strips.bounded)
-        out[rest] = self.rest_of(step, block, len(rest), strips)
-        return out
+    def rest_of(self, step: int, places: NDArray[np.int64], strips: Strips) -> NDArray[np.int64]:
+        """The noise of places whose words belong to no rectangle: also of those that a twin on a device leaves open."""
+        return strips.outside_each(_OfPlaces(self, step, places), len(places))
 
-    def rest_of(self, step: int, block: int, count: int, strips: Strips) -> NDArray[np.int64]:
-        """The draws of a block of noise whose words belong to no rectangle, in order: also those of a twin on a device."""
-        return strips.outside(_Words(self, REST + (block << 4), step), count)
+    def scattered(self, domain: int, step: int, places: NDArray[np.int64]) -> Words:
+        """Words 8 p to 8 p + 7 for each of these places p, [places, 8].
+
+        >>> stream = KeyedStream(bytes(32))
+        >>> bool((stream.scattered(5, 0, np.array([3, 1])).reshape(-1)[8:] == stream.words(5, 0, 8, 8)).all())
+        True
+        """
+        key = np.frombuffer(self._key + _nonce(domain, step), dtype="<u4").astype(np.uint32)
+        state = np.empty((16, len(places)), dtype=np.uint32)
+        state[:4], state[4:12], state[13:] = _CONSTANTS[:, None], key[:8, None], key[8:, None]
+        state[12] = places
+        a, b, c, d = (state[row : row + 4].copy() for row in (0, 4, 8, 12))
+        for _ in range(10):
+            _quarters(a, b, c, d)
+            b, c, d = np.roll(b, -1, 0), np.roll(c, -2, 0), np.roll(d, -3, 0)  # diagonals become columns
+            _quarters(a, b, c, d)
+            b, c, d = np.roll(b, 1, 0), np.roll(c, 2, 0), np.roll(d, 3, 0)
+        mixed = np.ascontiguousarray((np.concatenate([a, b, c, d]) + state).T)
+        return mixed.astype("<u4", copy=False).view("<u8")
 
     def source(self, domain: int, step: int) -> Source:
         """A source for one step, of which each draw has words of its own: for samplers that take a source. Its domains
@@ -177,6 +195,42 @@ class _Words(Stream):
 
 
 @final
+class _OfPlaces(OwnWords):
+    """The words of places whose noise needs more than one."""
+
+    def __init__(self, keyed: KeyedStream, step: int, places: NDArray[np.int64]) -> None:
+        self._keyed, self._step, self._places = keyed, step, places
+
+    def block(self, turn: int, draws: NDArray[np.int64]) -> Words:
+        if REST + TURN * turn >= _FINER:
+            raise InternalError("no place was kept in a hundred million turns")
+        return self._keyed.scattered(REST + TURN * turn, self._step, self._places[draws])
+
+    def finer(self, draw: int, purpose: int) -> Stream:
+        if _FINER + REST + _PURPOSES * (purpose + 1) > 2**32:
+            raise InternalError("no place was kept in thirty thousand tries")
+        return _FinerWords(self._keyed, _FINER + REST + _PURPOSES * purpose, self._step, int(self._places[draw]))
+
+
+@final
+class _FinerWords(Stream):
+    """The words of one place, eight from each of a row of domains."""
+
+    __slots__ = ("_domain", "_keyed", "_place", "_step")
+
+    def __init__(self, keyed: KeyedStream, domain: int, step: int, place: int) -> None:
+        super().__init__()
+        self._keyed, self._domain, self._step, self._place = keyed, domain, step, place
+
+    def _fill(self, count: int) -> memoryview:
+        blocks = []
+        for _ in range(-(-count // 64)):
+            blocks.append(self._keyed.words(self._domain, self._step, _WORDS, _WORDS * self._place).tobytes())
+            self._domain += TURN
+        return memoryview(b"".join(blocks)[:count])
+
+
+@final
 class _StepSource(Source):
     """Streams of one domain and one step: call after call another block of domains."""
 
@@ -212,6 +266,14 @@ def strips_of(sigma: int | float | Fraction) -> Strips:
     strips = kept_strips.get(scale, TableCache.WORTH)
     assert strips is not None
     return strips
+
+
+def _quarters(a: Any, b: Any, c: Any, d: Any) -> None:
+    """Four quarter rounds at once, one in each row, in place."""
+    for x, y, z, turned in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+        x += y
+        z ^= x
+        z[:] = (z << np.uint32(turned)) | (z >> np.uint32(32 - turned))
 
 
 def _nonce(domain: int, step: int) -> bytes:

@@ -6,6 +6,7 @@ strip by strip with a coin for the place.
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -25,6 +26,7 @@ LEADING = 64  # standard deviations in strips: 64 to 128
 BUCKETS = 16  # bits of a word that choose a rectangle
 PLACE = 64 - BUCKETS  # bits that are the place in it
 MARGIN = 2.0**-30  # of a coin, a quotient of differences of densities: 64 ulp of these, blown up by 2^15 at most
+SURE = 2.0**-60  # densities below it, over that at 0, are left to exact coins
 _ALL = 1 << BUCKETS
 _PIECE = 1 << 14  # words worked on at a time: they stay in the cache
 _TRIES = 3  # places at a time: about three in four are kept
@@ -71,6 +73,18 @@ class LeftOver(Tails):
         return np.maximum(2.0 * _ALL * ndtr(-m / float(self.leading)) - inside, 0.0) / self.left
 
 
+class OwnWords(ABC):
+    """Words that belong to single draws: each draw has its own, whatever others are drawn with it."""
+
+    @abstractmethod
+    def block(self, turn: int, draws: NDArray[np.int64]) -> Words:
+        """Eight words of each of these draws, [draws, 8]; other ones in every turn."""
+
+    @abstractmethod
+    def finer(self, draw: int, purpose: int) -> Stream:
+        """The bits of a draw that follow one of its words, for each purpose others."""
+
+
 @final
 class Strips:
     """floor(N + 1/2) for N from N(0, sigma^2).
@@ -83,6 +97,7 @@ class Strips:
     """
 
     def __init__(self, sigma: Fraction) -> None:
+        self.sigma = sigma
         self.shift = int(sigma).bit_length() - LEADING.bit_length()  # a strip is 2^shift steps wide
         leading = sigma / 2**self.shift
         edges = np.arange(1, int(5 * leading) + 1) / float(leading)
@@ -135,25 +150,82 @@ class Strips:
             first = kept.reshape(tries.shape).argmax(axis=0)  # the first that was kept, or 0 where none was
             places[todo] = tries[first, np.arange(len(todo))]
             todo = todo[~kept.reshape(tries.shape).any(axis=0)]
+        return self._told(strips, places, fair_bits(stream, count).astype(np.uint64))
+
+    def outside_each(self, own: OwnWords, count: int) -> NDArray[np.int64]:
+        """The same law, where every draw has words of its own: a function of these alone, the same on every device.
+
+        Of the first turn, word 0 is the strip, word 1 the side, and pairs of a place and its coin follow; later turns are
+        four such pairs. The first place that is kept is taken.
+        """
+        first = own.block(0, np.arange(count))
+        strips = self._rest.found(first[:, 0], lambda i: own.finer(i, 0))
+        places, todo, pairs, tried = np.empty(count, dtype=np.uint64), np.arange(count), first[:, 2:], 0
+        while len(todo):
+            for column in range(0, pairs.shape[1], 2):
+                tried += 1
+                kept = self._kept_each(own, todo, strips[todo], pairs[:, column], pairs[:, column + 1], tried)
+                places[todo[kept]] = pairs[kept, column]
+                todo, pairs = todo[~kept], pairs[~kept]
+            pairs = own.block(tried // 4 + 1, todo)
+        return self._told(strips, places, first[:, 1])
+
+    def _told(self, strips: NDArray[np.int64], places: Words, sides: Words) -> NDArray[np.int64]:
+        """Steps of strips, places and sides: the last bit of a word is its side."""
         out = (strips << self.shift) + (((places >> np.uint64(63 - self.shift)).view(np.int64) + 1) >> 1)
-        flip = -fair_bits(stream, count).astype(np.int64)
+        flip = -(sides & np.uint64(1)).view(np.int64)
         return (out ^ flip) - flip
+
+    def _kept_each(
+        self,
+        own: OwnWords,
+        draws: NDArray[np.int64],
+        strips: NDArray[np.int64],
+        places: Words,
+        coins: Words,
+        purpose: int,
+    ) -> NDArray[np.bool_]:
+        points, (chance, margin) = coins * TO_UNIT, self._chances(strips, places)
+        heads = points < chance - margin
+        for i in np.flatnonzero(~heads & ~(points > chance + margin)).tolist():
+            finer = own.finer(int(draws[i]), purpose)
+            heads[i] = Refined(finer, int(coins[i]), 64).below(self._coin(finer, int(strips[i]), int(places[i])))
+        return heads
+
+    def tables(self) -> dict[str, NDArray[np.int64] | Array]:
+        """What a twin on another device needs for draws of `inside` and `outside_each`, in tables: the strip of every
+        prefix, the thresholds of strips of what is left, the density at the near end of each of these strips and the part
+        of it that its rectangle has.
+        """
+        low, high = self._rest.thresholds()
+        places = np.arange(len(high))
+        return {
+            "strips": (self.offsets >> self.shift) + np.arange(_ALL),
+            "low": low.view(np.int64),
+            "high": high.view(np.int64),
+            "near": self._near(places),
+            "taken": self._taken[np.minimum(places, len(self._taken) - 1)],
+        }
+
+    def _near(self, strips: NDArray[np.int64]) -> Array:
+        near: Array = np.exp(strips * strips * (-0.5 / float(self.law.leading) ** 2))
+        return near
 
     def _kept(self, stream: Stream, strips: NDArray[np.int64], places: Words) -> NDArray[np.bool_]:
         """Coins for places in strips: the density that is left there over the largest that is left in the strip."""
+        chance, margin = self._chances(strips, places)
+        return compare(stream, chance, margin, lambda i: self._coin(stream, int(strips[i]), int(places[i])))
+
+    def _chances(self, strips: NDArray[np.int64], places: Words) -> tuple[Array, Array]:
+        """The same chances in floats, and what they may be off by."""
         v, leading = places * TO_UNIT, float(self.law.leading)
         inside = self._taken[np.minimum(strips, len(self._taken) - 1)]
-        near = np.exp(strips * strips * (-0.5 / leading**2))
+        near = self._near(strips)
         here = near * np.exp(v * (strips + 0.5 * v) * (-1.0 / leading**2))
         with np.errstate(invalid="ignore"):  # far out, where no float is left: the exact coin decides
             chance = np.where(near - inside > 0.0, (here - inside) / (near - inside), 0.5)
-        sure = near > 2.0**-60
-        return compare(
-            stream,
-            np.where(sure, chance, 0.5),
-            np.where(sure, MARGIN, 1.0),
-            lambda i: self._coin(stream, int(strips[i]), int(places[i])),
-        )
+        sure = near > SURE
+        return np.where(sure, chance, 0.5), np.where(sure, MARGIN, 1.0)
 
     def _coin(self, stream: Stream, strip: int, place: int) -> Enclosure:
         """The same chance, enclosed: the place is known to more bits than are asked for."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import InternalError
-from privet.noise.entropy import Stream
+from privet.noise.entropy import Stream, Words
 from privet.noise.families.coins import short_words
 from privet.noise.families.refined import Refined, invert
 from privet.noise.families.tails import Tails
@@ -90,6 +90,27 @@ class InversionTable:
         for place in np.flatnonzero(words >= self._low[index]).tolist():
             out[place] = self._refine(Refined(stream, int(words[place]), self._word_bits), int(out[place]))
         return out
+
+    def found(self, words: Words, finer: Callable[[int], Stream]) -> NDArray[np.int64]:
+        """The outcomes of given words; `finer(i)` has the bits that follow word i, where they are needed.
+
+        >>> from fractions import Fraction
+        >>> from privet.noise.geometric import GeometricTails
+        >>> table = from_tails(GeometricTails(Fraction(3)))
+        >>> table.found(np.array([0, 2**63], dtype=np.uint64), lambda i: None).tolist()
+        [0, 2]
+        """
+        index = np.searchsorted(self._high, words, side="left").astype(np.int64)
+        out = index + self._first
+        for place in np.flatnonzero(words >= self._low[index]).tolist():
+            out[place] = self._refine(Refined(finer(place), int(words[place]), self._word_bits), int(out[place]))
+        return out
+
+    def thresholds(self) -> tuple[Words, Words]:
+        """The thresholds in order, low and high: a word above high[k] lies beyond outcome k (counted from the first), one
+        below low[k] does not, and one in between is refined. For twins on other devices.
+        """
+        return self._low, self._high
 
     def _refine(self, u: Refined, guess: int) -> int:
         return invert(u, self._law.cdf, guess)

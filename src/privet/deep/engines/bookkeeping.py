@@ -24,15 +24,16 @@ from privet.deep.engines.engine import (
     mapped,
     rows,
     slices,
-    sum_type,
 )
 from privet.deep.engines.microbatch import Microbatch
 from privet.deep.engines.public import NoCoins, public_like
 from privet.deep.engines.watch import Watch, noticed
 from privet.deep.engines.written_out import norms as written_out
-from privet.deep.rules.term import bias_term, weight_term
-from privet.deep.rules.use import Term, Use, Written, widened
-from privet.errors import InternalError, InvalidParameter
+from privet.deep.rules.term import shares, weight_term
+from privet.deep.rules.use import Term, Use, Written, sum_type, widened
+from privet.errors import InvalidParameter
+
+Met = tuple[list[Use], dict[str, Tensor]]
 
 _AXES = {"conv1d": 1, "conv2d": 2, "conv3d": 3}
 
@@ -59,14 +60,20 @@ class Bookkeeping(Engine):
         self._check_once(parameters, inputs, targets)
         total: dict[str, Tensor] = {}
         for part in slices(batch_size(inputs), self.chunk or batch_size(inputs)):
-            terms = self.terms(parameters, rows(inputs, part), rows(targets, part))
-            sizes = [norms({n: terms[n] for n in group if n in terms}, mask[part]) for group in self.groups]
-            factors, counts = self._factors(sizes, mask[part])
-            for name, each in parameters.items():
-                kind = sum_type(each)
-                found = terms[name].total(cast_down(factors[name], kind), counts) if name in terms else None
-                added = each.new_zeros(each.shape, dtype=kind) if found is None else found
-                total[name] = total[name].add_(added) if name in total else added
+            found = self.summed(parameters, self.met(parameters, rows(inputs, part), rows(targets, part)), mask[part])
+            total = {name: total[name].add_(each) if total else each for name, each in found.items()}
+        return total
+
+    def summed(self, parameters: Mapping[str, Tensor], met: Met, mask: Tensor) -> dict[str, Tensor]:
+        """Norms, factors and weighted sums, from what a pass has met; of parameters, only shapes and types count."""
+        terms = terms_of(parameters, met)
+        sizes = [norms({n: terms[n] for n in group if n in terms}, mask) for group in self.groups]
+        factors, counts = self._factors(sizes, mask)
+        total = {}
+        for name, each in parameters.items():
+            kind = sum_type(each)
+            found = terms[name].total(cast_down(factors[name], kind), counts) if name in terms else None
+            total[name] = torch.zeros(each.shape, dtype=kind, device=mask.device) if found is None else found
         return total
 
     def _check_once(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> None:
@@ -82,7 +89,7 @@ class Bookkeeping(Engine):
         }
         sizes, summed = [], dict[str, Tensor]()
         with NoCoins():
-            terms = self.terms(near, *batch)
+            terms = terms_of(near, self.met(near, *batch))
             plain = Microbatch(self.losses, self.clip, None)  # as the definition has it: no model is too odd for that
             for row in range(size):
                 found = plain.gradient(near, *(rows(part, slice(row, row + 1)) for part in batch))
@@ -92,15 +99,15 @@ class Bookkeeping(Engine):
         compare(terms, norms(terms, everyone), torch.cat(sizes), summed, narrow=self.narrow)
         self._checked.add(form)
 
-    def terms(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> dict[str, Term]:
-        """The share of every parameter that the pass has met; the others have no gradient."""
+    def met(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> Met:
+        """What one pass finds: uses of weights that rules measure, and shares that are small enough to be written out."""
         if not self.apart:
             try:
-                return terms_of(parameters, self._noted(self._batched(parameters, inputs, targets)), {})
+                return shares(self._noted(self._batched(parameters, inputs, targets)), {})
             except Unfit as reason:
                 self.apart, self.outside = True, frozenset(reason.outside)
         uses, rest = self._apart(parameters, inputs, targets)
-        return terms_of(parameters, self._noted(uses), rest)
+        return shares(self._noted(uses), rest)
 
     def _noted(self, uses: list[Use]) -> list[Use]:
         kinds = {each.dtype for use in uses for each in (use.given, use.gradient) if each is not None}
@@ -232,16 +239,12 @@ def compare(
         )
 
 
-def terms_of(parameters: Mapping[str, Tensor], uses: list[Use], rest: Mapping[str, Tensor]) -> dict[str, Term]:
-    """Uses gathered by parameter, not by layer: there tied and repeated uses meet."""
+def terms_of(parameters: Mapping[str, Tensor], met: Met) -> dict[str, Term]:
+    """Uses gathered by parameter, not by layer: there tied and repeated uses meet. Who was not met has no gradient."""
+    uses, rest = met
     terms: dict[str, Term] = {name: Written(widened(each)) for name, each in rest.items()}
     for name, each in parameters.items():
         as_weight = [use for use in uses if use.weight == name]
-        as_bias = [use for use in uses if use.bias == name]
-        if as_weight and as_bias:
-            raise InternalError(f"{name!r} is a weight and a bias: choose engine='vmapped'")
         if as_weight:
             terms[name] = weight_term(as_weight, each.shape)
-        elif as_bias:
-            terms[name] = bias_term(as_bias)
     return terms

@@ -4,7 +4,9 @@ A small step on an accelerator waits for Python and for launches, not for number
 clipped sums is recorded on made-up records, compiled, and on CUDA captured as one graph, which one launch replays.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -12,61 +14,87 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from privet.deep.clipping import Clip
 from privet.deep.engines.bookkeeping import Bookkeeping
-from privet.deep.engines.engine import Batch, Engine, ExampleLosses, batch_size, leaves, mapped
+from privet.deep.engines.engine import Batch, Engine, ExampleLosses, batch_size, leaves, mapped, rows, slices
 from privet.deep.engines.public import public_like
+from privet.deep.rules.use import Use
 from privet.errors import InvalidParameter, PrivetError
 
 _WARM = 3  # runs before a capture: libraries set up what they need
 
-Program = Callable[[list[Tensor]], list[Tensor]]
+Program = Callable[[list[Tensor]], Tensor]
 
 
 class Compiled(Engine):
     """Book-keeping as a compiled program, one for each form of a batch. Nothing but shapes and types of the first batch
     is looked at in making it: who is in it decides nothing.
+
+    The program has two halves. The first passes a batch through the model and back, and hands over inputs and gradients of
+    layers in memory; the second measures and adds up these numbers. A compiler that computes a number anew, or leaves a
+    rounding out, does so within a half: what is measured is what is added up.
     """
 
     def __init__(self, losses: ExampleLosses, clip: Clip, chunk: int | None, backend: str = "inductor") -> None:
         super().__init__(losses, clip, chunk)
-        self._plain = Bookkeeping(losses, clip, chunk)
+        self._plain = Bookkeeping(losses, clip, None)
         self._backend = backend
         self._programs: dict[tuple[object, ...], Program] = {}
 
     def _sums(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor) -> dict[str, Tensor]:
-        given = [*parameters.values(), *leaves(inputs), *leaves(targets), mask]
-        form = tuple((each.shape, each.dtype, each.device) for each in given)
-        if form not in self._programs:
-            self._programs[form] = self._made(parameters, inputs, targets, mask)
-        return dict(zip(parameters, self._programs[form](given), strict=True))
+        total: Tensor | None = None
+        for part in slices(batch_size(inputs), self.chunk or batch_size(inputs)):
+            given = [*parameters.values(), *leaves(rows(inputs, part)), *leaves(rows(targets, part)), mask[part]]
+            # a captured program reads parameters where they lie: others are another program
+            where = tuple(each.data_ptr() for each in parameters.values()) if mask.device.type == "cuda" else ()
+            form = (tuple((each.shape, each.dtype, each.device) for each in given), where)
+            if form not in self._programs:
+                program, example = self.program(parameters, rows(inputs, part), rows(targets, part), mask[part])
+                cuda = mask.device.type == "cuda"
+                self._programs = {kept: each for kept, each in self._programs.items() if kept[1] == where}
+                self._programs[form] = _captured(program, example, len(parameters)) if cuda else program
+            found = self._programs[form](given)
+            total = found if total is None else total + found
+        assert total is not None
+        return cut(total, parameters)
 
     def _record_by_record(
         self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor
     ) -> dict[str, Tensor]:
         return self._plain._record_by_record(parameters, inputs, targets, mask)
 
-    def _made(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor) -> Program:
-        size = batch_size(inputs)
-        made_up = public_like(inputs, size), public_like(targets, size)
-        names, everyone = list(parameters), torch.ones_like(mask)
-        self._plain._sums(parameters, *made_up, everyone)  # checks the rules, and finds out which pass the model needs
+    def program(
+        self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor
+    ) -> tuple[Program, list[Tensor]]:
+        """A function from parameters, inputs, targets and mask, in a row, to all sums in one vector, and such a row of
+        made-up numbers.
+        """
+        size, names = batch_size(inputs), list(parameters)
+        made_up, everyone = (public_like(inputs, size), public_like(targets, size)), torch.ones_like(mask)
+        few = slice(0, 2)  # checks the rules, and finds out which pass the model needs
+        self._plain._sums(parameters, rows(made_up[0], few), rows(made_up[1], few), everyone[few])
+        form: list[list[Use] | list[str]] = []
 
-        def flat(given: list[Tensor]) -> list[Tensor]:
+        def passed(given: list[Tensor]) -> list[Tensor]:
             rest = iter(given[len(names) :])
             first, second = (mapped(lambda _: next(rest), part) for part in (inputs, targets))
-            sums = self._plain._sums(dict(zip(names, given, strict=False)), first, second, given[-1])
-            return [sums[name] for name in names]
+            uses, written = self._plain.met(dict(zip(names, given, strict=False)), first, second)
+            nothing = everyone.new_empty(())
+            form[:] = [[replace(use, given=nothing, gradient=None) for use in uses], list(written)]
+            return [*(use.given for use in uses), *(use.back_as_is for use in uses), *written.values()]
 
-        # A compiler leaves roundings out where it likes: norms and sums would be of other numbers.
-        if self._plain.narrow:
-            raise InvalidParameter(
-                "a model that computes in less than float32 is not compiled: what is measured would not be what is added "
-                "up, to the last bits of bfloat16; choose engine='bookkeeping'"
-            )
+        def summed(found: list[Tensor]) -> Tensor:
+            uses, written = cast(list[Use], form[0]), cast(list[str], form[1])
+            many = len(uses)
+            given, backs, rest = found[:many], found[many : 2 * many], found[2 * many : -1]
+            known = [replace(use, given=a, gradient=g) for use, a, g in zip(uses, given, backs, strict=True)]
+            sums = self._plain.summed(parameters, (known, dict(zip(written, rest, strict=True))), found[-1])
+            return torch.cat([sums[name].reshape(-1) for name in names])
+
         example = [*parameters.values(), *leaves(made_up[0]), *leaves(made_up[1]), everyone]
         try:
-            recorded = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(example)
-            program: Program = torch.compile(recorded, fullgraph=True, dynamic=False, backend=self._backend)
-            program(example)
+            halves = self._compiled(passed, example[:-1])
+            met = halves(example[:-1])
+            other = self._compiled(summed, [*met, everyone])
+            other([*met, everyone])
         except PrivetError:
             raise
         except Exception as problem:  # on made-up records: its words hold nothing private
@@ -74,28 +102,47 @@ class Compiled(Engine):
                 f"this model cannot be compiled ({type(problem).__name__}): its way depends on values, or a compiler is "
                 "missing; choose engine='bookkeeping'"
             ) from problem
-        return _captured(program, example) if mask.device.type == "cuda" else program
+        return lambda given: other([*halves(given[:-1]), given[-1]]), example
+
+    def _compiled(self, half: Callable[[list[Tensor]], Any], example: list[Tensor]) -> Callable[[list[Tensor]], Any]:
+        recorded = make_fx(half, tracing_mode="fake", _allow_non_fake_inputs=True)(example)
+        made: Callable[[list[Tensor]], Any] = torch.compile(
+            recorded, fullgraph=True, dynamic=False, backend=self._backend
+        )
+        return made
 
 
-def _captured(program: Program, example: list[Tensor]) -> Program:
-    """The same program as one graph over memory of its own, into which each batch is copied."""
-    held = [each.detach().clone() for each in example]
-    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(_WARM):
-            program(held)
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        out = program(held)
+def cut(flat: Tensor, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A vector of all sums, cut into those of parameters, in their order."""
+    pieces = torch.split(flat, [each.numel() for each in parameters.values()])
+    return {name: piece.view(each.shape) for (name, each), piece in zip(parameters.items(), pieces, strict=True)}
 
-    def replay(given: list[Tensor]) -> list[Tensor]:
-        for mine, theirs in zip(held, given, strict=True):
+
+def _captured(program: Program, example: list[Tensor], parameters: int) -> Program:
+    """The same program as one graph: parameters where they lie, and memory of its own into which each batch is copied."""
+    held = [each.detach() if place < parameters else each.detach().clone() for place, each in enumerate(example)]
+    graph, out = captured(lambda: program(held))
+
+    def replay(given: list[Tensor]) -> Tensor:
+        for mine, theirs in zip(held[parameters:], given[parameters:], strict=True):
             mine.copy_(theirs)
         graph.replay()
-        return [each.clone() for each in out]
+        return out.clone()
 
     replay.program = program  # type: ignore[attr-defined]  # it owns constants that the graph reads
 
     return replay
+
+
+def captured(work: Callable[[], Any]) -> tuple[Any, Any]:
+    """A graph of what `work` does on CUDA, and what it returned; `work` is done a few times before, to warm up."""
+    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(_WARM):
+            work()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = work()
+    return graph, out

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from privet.deep.clipping import Clip
+from privet.deep.rules.use import sum_type
 from privet.errors import InvalidData, InvalidParameter, PrivetError
 
 _STEEP = (
@@ -245,11 +246,6 @@ def _blanked(each: Tensor, good: Tensor) -> Tensor:
 def slices(size: int, chunk: int) -> Iterator[slice]:
     """Pieces of a batch, in order."""
     return (slice(first, min(first + chunk, size)) for first in range(0, size, chunk))
-
-
-def sum_type(tensor: Tensor) -> torch.dtype:
-    """The type in which gradients of a parameter are scaled and summed: float32 or better."""
-    return torch.float64 if tensor.dtype == torch.float64 else torch.float32
 
 
 def cast_down(factors: Tensor, kind: torch.dtype) -> Tensor:

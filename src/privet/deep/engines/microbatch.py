@@ -5,8 +5,9 @@ from torch import Tensor
 
 from privet._validate import above
 from privet.deep.clipping import Clip
-from privet.deep.engines.engine import Batch, Engine, ExampleLosses, batch_size, cast_down, rows, sum_type
+from privet.deep.engines.engine import Batch, Engine, ExampleLosses, batch_size, cast_down, rows
 from privet.deep.engines.written_out import norms
+from privet.deep.rules.use import sum_type
 
 
 class Microbatch(Engine):

@@ -59,10 +59,20 @@ class Watch(TorchFunctionMode):
         weight, bias = (self._names.get(id(given.get(part))) for part in ("weight", "bias"))
         if weight is bias is None or given.get("scale_grad_by_freq") or given.get("max_norm") is not None:
             return func(*args, **kwargs)
+        given["input"] = _as_computed(call.kind, given["input"])
         given |= {part: given[part].detach() for part, name in (("weight", weight), ("bias", bias)) if name is not None}
         output = func(**given)
         rest = {name: value for name, value in given.items() if name not in ("input", "weight", "bias")}
         return self._tap(Use(call.kind, given["input"], weight, bias, rest), output)
+
+
+def _as_computed(kind: str, given: Tensor) -> Tensor:
+    """The input as the layer meets it: an autocast that the model has opened narrows it in front of the product."""
+    place = given.device.type
+    products = kind == "linear" or kind in ("conv1d", "conv2d", "conv3d")
+    if products and given.dtype == torch.float32 and torch.is_autocast_enabled(place):
+        return given.to(torch.get_autocast_dtype(place))
+    return given
 
 
 class _Noticed(torch.autograd.Function):

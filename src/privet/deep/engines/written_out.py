@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from privet.deep.engines.engine import cast_down, sum_type
+from privet.deep.engines.engine import cast_down
+from privet.deep.rules.use import sum_type
 
 
 def norms(gradients: Mapping[str, Tensor]) -> Tensor:

@@ -1,5 +1,7 @@
 """From the uses of one parameter to its term: the rule that fits them all."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -7,7 +9,9 @@ from privet.deep.rules import conv, embedding, linear, norm
 from privet.deep.rules.cost import writes_out
 from privet.deep.rules.tied import TiedGhost
 from privet.deep.rules.use import Term, Use, Written
+from privet.errors import InternalError
 
+_NORMALISATIONS = ("layer_norm", "rms_norm", "group_norm")
 _CONVOLUTIONS = ("conv1d", "conv2d", "conv3d")
 
 
@@ -30,9 +34,23 @@ def weight_term(uses: list[Use], shape: torch.Size) -> Term:
     return Written(_added([_written(use, shape) for use in uses]))
 
 
-def bias_term(uses: list[Use]) -> Term:
-    """The share of a bias or shift: output gradients, added over positions."""
-    return Written(_added([_shift(use) for use in uses]))
+def shares(uses: list[Use], rest: dict[str, Tensor]) -> tuple[list[Use], dict[str, Tensor]]:
+    """Uses without their biases and normalisations, whose shares, a few numbers a record, are written out beside `rest`:
+    the gradients at their outputs need not be kept.
+    """
+    products = {use.weight for use in uses if use.kind not in _NORMALISATIONS}
+    found: dict[str, list[Tensor]] = {name: [each] for name, each in rest.items()}
+    kept = []
+    for use in uses:
+        if use.bias is not None:
+            if any(other.weight == use.bias for other in uses):
+                raise InternalError(f"{use.bias!r} is a weight and a bias: choose engine='vmapped'")
+            found.setdefault(use.bias, []).append(_shift(use))
+        if use.weight in products:
+            kept.append(replace(use, bias=None))
+        elif use.weight is not None:
+            found.setdefault(use.weight, []).append(norm.written(use))
+    return [use for use in kept if use.weight is not None], {name: _added(each) for name, each in found.items()}
 
 
 def _patches_pay(uses: list[Use], shape: torch.Size) -> bool:

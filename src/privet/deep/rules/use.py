@@ -27,6 +27,12 @@ class Use:
         return widened(self.gradient)
 
     @property
+    def back_as_is(self) -> Tensor:
+        """The gradient at the output, as the pass has found it."""
+        assert self.gradient is not None
+        return self.gradient
+
+    @property
     def input(self) -> Tensor:
         """The input, in float32 or better where it is a float."""
         return widened(self.given) if self.given.is_floating_point() else self.given
@@ -82,8 +88,13 @@ def widened(tensor: Tensor) -> Tensor:
 
 
 def roundoff(tensor: Tensor) -> float:
-    """The relative error of one operation: 2^-24 for float32, 2^-53 for float64."""
-    return torch.finfo(tensor.dtype).eps / 2
+    """The relative error of one operation: 2^-24 for float32 and what is added up in it, 2^-53 for float64."""
+    return torch.finfo(sum_type(tensor)).eps / 2
+
+
+def sum_type(tensor: Tensor) -> torch.dtype:
+    """The type in which gradients of a parameter are scaled and summed: float32 or better."""
+    return torch.float64 if tensor.dtype == torch.float64 else torch.float32
 
 
 def compounded(count: int, unit: float) -> float:
@@ -97,5 +108,5 @@ def compounded(count: int, unit: float) -> float:
 
 def floor(tensor: Tensor) -> float:
     """The amount that sums of squares are raised by for each term, to cover products below the smallest number."""
-    kind = torch.finfo(tensor.dtype)
+    kind = torch.finfo(sum_type(tensor))
     return kind.tiny / (kind.eps / 2)
