@@ -121,13 +121,6 @@ plant(
     KEYED,
 )
 plant(
-    "keyed: every turn of a place has the same words",
-    "noise:keyed._OfPlaces.block",
-    "self._keyed.scattered(REST + TURN * turn,",
-    "self._keyed.scattered(REST,",
-    KEYED,
-)
-plant(
     "keyed: all places share what they need besides a word",
     "noise:keyed._OfPlaces.block",
     "self._places[draws])",
@@ -158,8 +151,8 @@ plant(
 plant(
     "strips: every place of what is left is kept",
     "noise:Strips._kept",
-    "np.where(sure, chance, 0.5),",
-    "np.where(sure, chance, 0.5) + 1.0,",
+    "compare(stream, chance, margin,",
+    "compare(stream, chance + 1.0, margin,",
     "tests/noise/test_strips.py",
 )
 plant(
@@ -172,8 +165,8 @@ plant(
 plant(
     "strips: what is left is always positive",
     "noise:Strips.outside",
-    "flip = -fair_bits(stream, count).astype(np.int64)",
-    "flip = -fair_bits(stream, count).astype(np.int64) & 0",
+    "fair_bits(stream, count).astype(np.uint64)",
+    "0 * fair_bits(stream, count).astype(np.uint64)",
     "tests/noise/test_strips.py",
 )
 plant(

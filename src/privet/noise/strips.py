@@ -193,7 +193,7 @@ class Strips:
         return heads
 
     def tables(self) -> dict[str, NDArray[np.int64] | Array]:
-        """What a twin on another device needs for draws of `inside` and `outside_each`, in tables: the strip of every
+        """Tables for a twin of `inside` and `outside_each` on another device: the strip of every
         prefix, the thresholds of strips of what is left, the density at the near end of each of these strips and the part
         of it that its rectangle has.
         """

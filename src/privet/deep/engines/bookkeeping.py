@@ -100,7 +100,7 @@ class Bookkeeping(Engine):
         self._checked.add(form)
 
     def met(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> Met:
-        """What one pass finds: uses of weights that rules measure, and shares that are small enough to be written out."""
+        """The finds of one pass: uses of weights that rules measure, and shares that are small enough to be written out."""
         if not self.apart:
             try:
                 return shares(self._noted(self._batched(parameters, inputs, targets)), {})

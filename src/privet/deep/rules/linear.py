@@ -55,7 +55,7 @@ def product(left: Tensor, right: Tensor) -> Tensor:
 
 
 def narrow(given: Tensor, back: Tensor) -> bool:
-    """Whether numbers are multiplied as they are: on tensor cores, where sums of exact products are float32."""
+    """True where numbers are multiplied as they are: on tensor cores, where sums of exact products are float32."""
     return _NARROW and given.device.type == "cuda" and given.dtype == back.dtype == torch.bfloat16
 
 
