@@ -10,6 +10,7 @@ import pytest
 from privet import local, noise
 from privet.errors import InvalidParameter
 from privet.local.families.hashes import hashed
+from privet.mechanisms import registered_mechanisms
 from privet.privacy.divergences import contraction
 from tests.local.members import KINDS, PLAIN, log_of, made
 from tests.mechanisms import goodness
@@ -130,3 +131,28 @@ def test_a_lie_that_may_be_the_truth_is_caught_by_both_checks():
     reports = noise.uniform_int(bound=4, size=20_000, source=noise.Seeded(1)).tolist()
     protocol = local.KRR(k=4, epsilon=log_of(4))
     assert not fits(reports, protocol.channel()[0], list(range(4)))
+
+
+def single_examples() -> list:
+    """Examples of one person's value whose channel is listed: the others are many people, or fine grids."""
+    found = [
+        each
+        for kind in registered_mechanisms().values()
+        if issubclass(kind, local.Protocol)
+        for each in kind.examples()
+    ]
+    return [each for each in found if np.ndim(each.left) == 0 and getattr(each.mechanism, "cells", 2) <= 64]
+
+
+@pytest.mark.parametrize("example", single_examples(), ids=lambda example: example.mechanism.name)
+def test_neighbours_of_an_example_are_told_apart_by_its_channel(example):
+    """Two values in the same cells of all hashes have one law, and no audit of them would ever refute anything."""
+    protocol = example.mechanism
+    pair = [protocol.channel()[int(protocol._prepare(value))] for value in (example.left, example.right)]
+    at = example.detects * protocol.loss.pure()
+    assert local.delta_of(pair, at) >= 0.25 * float(protocol.loss.profile(at))
+
+
+def test_two_values_in_the_same_cells_would_be_noticed():
+    blind = local.HadamardSketch(k=3, epsilon=2.0, depth=2, width=4, seed=0)
+    assert local.delta_of(blind.channel()[:2], 0.5) == 0.0
