@@ -104,7 +104,7 @@ def test_every_person_answers_exactly_one_question():
 def test_questions_and_answers_must_match():
     single = local.OneQuestion(questions(1.0))
     for wrong in ({"smokes": [1]}, {**ANSWERS, "age": [1]}, [1, 2], {**ANSWERS, "more": ANSWERS["age"]}):
-        with pytest.raises(InvalidData, match="one column for each question"):
+        with pytest.raises(InvalidData, match="one list for each question"):
             single.privatize(wrong)
     for bad in ({}, {"a": 1}, [local.Warner(epsilon=1.0)], {1: local.Warner(epsilon=1.0)}):
         with pytest.raises(InvalidParameter):
@@ -174,3 +174,28 @@ def test_a_memory_keeps_its_answer_with_any_source() -> None:
     client = local.Memo(local.KRR(k=1000, epsilon=0.1))
     first = client.report(2, source=noise.Seeded(1))
     assert all(client.report(2, source=noise.Seeded(seed)) == first for seed in range(2, 9))
+
+
+@pytest.mark.parametrize("kind", [local.AllQuestions, local.OneQuestion])
+@pytest.mark.parametrize(
+    "column",
+    [lambda: 1, lambda: None, lambda: "xy", lambda: b"xy", lambda: np.array(1), lambda: iter([1]), lambda: {0: 1},
+     lambda: {1}],
+    ids=["number", "missing", "text", "bytes", "0-d array", "iterator", "mapping", "set"],
+)  # fmt: skip
+def test_what_is_no_column_is_refused_in_words(kind, column):
+    """One person's answers are lists of one: texts would count as many people as they have letters."""
+    both = kind({"a": local.KRR(k=3, epsilon=1.0), "b": local.KRR(labels=("zw", "z"), epsilon=1.0)})
+    for answers in ({"a": column(), "b": column()}, {"a": [1], "b": column()}):
+        with pytest.raises(InvalidData, match="lists of one"):
+            both.privatize(answers)
+    one = both.privatize({"a": [1], "b": ["zw"]})
+    assert sum(len(column) for column in one.values()) == (2 if kind is local.AllQuestions else 1)
+
+
+@pytest.mark.parametrize("kind", [local.AllQuestions, local.OneQuestion])
+@pytest.mark.parametrize("reports", [{}, {"a": [1]}, None, [1], {"a": [1], "b": [0], "c": [0]}], ids=repr)
+def test_reports_of_other_questions_are_refused_in_words(kind, reports):
+    both = kind({"a": local.KRR(k=3, epsilon=1.0), "b": local.KRR(k=2, epsilon=1.0)})
+    with pytest.raises(InvalidData, match="for each question"):
+        both.estimate(reports)

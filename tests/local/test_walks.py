@@ -36,10 +36,10 @@ def words_of(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return a, at, rng.integers(1, 2**63, n, dtype=np.uint64)
 
 
-@pytest.mark.parametrize("cells", [2, 3, 8, 1000, 2**16])
-def test_numpy_counts_what_the_hash_says(cells: int):
+@pytest.mark.parametrize(("cells", "n"), [(2, 300), (3, walks._CHUNK + 1), (8, 300), (1000, 300), (2**16, 300)])
+def test_numpy_counts_what_the_hash_says(cells: int, n: int):
     protocol = local.OLH(k=37, epsilon=2.0, cells=cells)
-    reports = some_reports(protocol, 300)
+    reports = some_reports(protocol, n)
     assert protocol.tally(reports, None).tolist() == by_definition(protocol, reports, np.arange(37))
     named = np.array([36, 0, 7], dtype=np.uint64)
     assert protocol.tally(reports, named).tolist() == by_definition(protocol, reports, named)

@@ -1,6 +1,6 @@
 """Several questions to one person: everyone answers all with a part of the budget, or each one of them with all of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set, Sized
 from typing import Any, final
 
 import numpy as np
@@ -9,12 +9,16 @@ from privet import noise
 from privet._calls import door
 from privet._numerics import Array
 from privet.errors import InvalidData, InvalidParameter
+from privet.local.families.single import is_single
 from privet.local.protocol import Protocol
 from privet.local.state import State
 from privet.mechanisms import Estimate, Source
 from privet.privacy import Composed, Parallel, PrivacyLoss
 
-_COLUMNS = "the answers must be a mapping with one column for each question, all of one length"
+_COLUMNS = (
+    "the answers must be a mapping with one list for each question, all of one length; one person's are lists of one"
+)
+_REPORTS = "the reports must be a mapping with those of privatize, or a state, for each question"
 
 
 def _questions(protocols: Any) -> dict[str, Any]:
@@ -30,9 +34,24 @@ def _columns(answers: Any, names: Any) -> dict[str, Any]:
     """One column for each question, by shape alone."""
     if not isinstance(answers, Mapping) or set(answers) != set(names):
         raise InvalidData(_COLUMNS)
-    if len({len(column) for column in answers.values()}) != 1:
+    if len({_length(column) for column in answers.values()}) != 1:
         raise InvalidData(_COLUMNS)
     return {name: answers[name] for name in names}
+
+
+def _length(column: Any) -> int:
+    """The number of people; a text is one person's, however long it is."""
+    if is_single(column) or isinstance(column, Mapping | Set) or not isinstance(column, Sized):
+        raise InvalidData(_COLUMNS)
+    if isinstance(column, np.ndarray) and not column.ndim:
+        raise InvalidData(_COLUMNS)
+    return len(column)
+
+
+def _estimates(protocols: dict[str, Any], reports: Any, how: dict[str, Any]) -> dict[str, Estimate]:
+    if not isinstance(reports, Mapping) or set(reports) != set(protocols):
+        raise InvalidData(_REPORTS)
+    return {name: each.estimate(reports[name], **how) for name, each in protocols.items()}
 
 
 @final
@@ -60,7 +79,7 @@ class AllQuestions:
         return Composed([protocol.loss for protocol in self.protocols.values()])
 
     def privatize(self, answers: Any, *, source: Source = None) -> dict[str, Any]:
-        """The reports of many people, a column for each question."""
+        """The reports of many people, a list for each question."""
         given = _columns(answers, self.protocols)
         return {name: each.privatize(given[name], source=source) for name, each in self.protocols.items()}
 
@@ -70,7 +89,7 @@ class AllQuestions:
 
     def estimate(self, reports: Mapping[str, Any], **how: Any) -> dict[str, Estimate]:
         """The estimates of reports or states for each question."""
-        return {name: each.estimate(reports[name], **how) for name, each in self.protocols.items()}
+        return _estimates(self.protocols, reports, how)
 
 
 @final
@@ -121,4 +140,4 @@ class OneQuestion:
 
     def estimate(self, reports: Mapping[str, Any], **how: Any) -> dict[str, Estimate]:
         """The estimates of reports or states for each question, from the people who were asked."""
-        return {name: each.estimate(reports[name], **how) for name, each in self.protocols.items()}
+        return _estimates(self.protocols, reports, how)
