@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from privet import synth
+from privet.mechanisms import Exponential
 from privet.noise import Seeded
 from privet.privacy import Guarantee
 from privet.synth import mst
@@ -103,6 +104,20 @@ def test_distances_of_pairs_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) 
     model = synth.MST(steps=5).fit(coded_table(correlated(), SIZES), rho=1.0, source=Seeded(3))
     assert len([each for each in model.measurements if len(each.clique) == 2]) == 3
     assert len(seen) == 6  # six pairs, three choices
+
+
+def test_scores_that_have_63_bits_are_read_at_once_and_chosen_from_as_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds, plain = [], Exponential.release
+    monkeypatch.setattr(
+        Exponential, "release", lambda self, value, **how: kinds.append(type(value)) or plain(self, value, **how)
+    )
+    models = []
+    for most in (2_000.0, 1_999.0):  # rows of the model
+        monkeypatch.setattr(mst, "_FITS", most)
+        made = synth.MST(rows=2_000, steps=5)
+        models.append(made.fit(coded_table(correlated(), SIZES), rho=0.05, source=Seeded(3)))
+    assert kinds == [np.ndarray] * 3 + [list] * 3
+    assert models[0] == models[1]
 
 
 def test_columns_that_noise_hides_have_all_of_the_budget() -> None:

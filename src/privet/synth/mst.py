@@ -39,6 +39,7 @@ from privet.tables import Data
 _RARE = 3.0  # standard deviations that a value's noisy count must reach to stay by itself
 _HIDDEN = 0.2  # of all rows: 8 columns of adult at epsilon .01 (.25) are better without pairs, at .015 (.17) with them
 _MOST = 2**26  # cells of all pairs that may be chosen
+_FITS = 2.0**45  # rows of a model, and of any table that there is, whose distances have 63 bits at most
 
 
 @door
@@ -183,7 +184,9 @@ class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             if not open_:
                 break
             choice = choice_by_distance(purse.buy(self.shares[1]), self.task)
-            scores = [far[each] for each in open_]
+            scores: Any = [far[each] for each in open_]
+            if total <= _FITS:
+                scores = np.array(scores, dtype=np.int64)  # read at once, not one by one
             chosen.append(open_[int(choice.release(scores, source=source).value)])
         return chosen
 
