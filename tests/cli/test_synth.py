@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,15 @@ def test_rows_figures_and_a_page_come_out(ask: Any, tmp_path: Path) -> None:
     again = ask(*paying, "--key", "May", "--n", 7)
     assert "7 synthetic rows of age, ward, ill" in again.out
     assert spent(tmp_path) == before
+
+
+def test_a_total_that_is_noise_draws_no_more_rows_than_anybody_wants(
+    ask: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("privet.cli.synth"), "_UNASKED", 11)
+    paying = ("--epsilon", 50, "--ledger", tmp_path / "l.ledger", "--key", "May")
+    assert "11 synthetic rows" in ask(*paying).out
+    assert "12 synthetic rows" in ask(*paying, "--n", 12).out  # who says so, has them
 
 
 def test_previews_read_and_pay_nothing(ask: Any, tmp_path: Path) -> None:

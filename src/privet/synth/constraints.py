@@ -36,7 +36,8 @@ class Constraint(ABC):
         names = self.columns()
         unknown = [each for each in names if each not in coding.names]
         if unknown or len(set(names)) != len(names):
-            raise InvalidParameter(f"a constraint names columns of the table, each once; {unknown} are none")
+            wrong = f"{', '.join(map(repr, unknown))} is none" if unknown else "one is named twice"
+            raise InvalidParameter(f"a constraint names columns of the table, each once; {wrong}")
         places = tuple(coding.names.index(each) for each in names)
         if np.prod([float(coding.sizes[i]) for i in places]) > _MOST:
             raise InvalidParameter(f"a constraint looks at every combination of its columns: at most {_MOST:,}")
