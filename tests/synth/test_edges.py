@@ -8,6 +8,7 @@ import pytest
 import privet as pv
 from privet import synth
 from privet.errors import PrivetError
+from privet.synth import mwem_graph
 from privet.synth.synthetic_model import MOST_UNASKED
 from tests.synth.tables import coded_table
 from tests.synth.test_before_paying import GRAPHS, LECTURES, assert_refused_unpaid
@@ -143,7 +144,7 @@ WIDE = {f"c{i}": pv.Int(0, 1) for i in range(200)}
     [
         (lambda: synth.AIM(), "1,313,400 tables is too large.*columns="),
         (lambda: synth.AIM(workload=2), "more than 20,000 tables.*columns="),
-        (lambda: synth.MWEMGraph(), "more than 20,000 tables.*columns="),
+        (lambda: synth.MWEMGraph(), "would not end.*columns="),
         (lambda: synth.MWEM(queries=pv.workloads.Marginals((2,) * 200, [(0, 1)])), "combinations.*MWEMGraph"),
         (lambda: synth.SmallDB(queries=pv.workloads.Marginals((2,) * 200, [(0, 1)])), "MST"),
     ],
@@ -152,6 +153,14 @@ WIDE = {f"c{i}": pv.Int(0, 1) for i in range(200)}
 @pytest.mark.slow
 def test_two_hundred_columns_are_refused_by_what_would_not_end(made: Any, words: str) -> None:
     assert_refused_unpaid(made, pv.Table(dict.fromkeys(WIDE, np.zeros(3)), columns=WIDE), words, epsilon=1.0)
+
+
+def test_rounds_that_would_not_end_have_two_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {name: pv.Int(0, 1) for name in "abcd"}
+    monkeypatch.setattr(mwem_graph, "_MOST_LOOKS", 4 * 6 * 4)
+    assert synth.MWEMGraph().plan(columns, epsilon=1.0).rounds == 4
+    with pytest.raises(PrivetError, match=r"5 rounds .* 6 tables over 4 columns would not end"):
+        synth.MWEMGraph(rounds=5).plan(columns, epsilon=1.0)
 
 
 @pytest.mark.slow

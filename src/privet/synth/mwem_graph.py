@@ -23,6 +23,7 @@ from privet.tables import Data
 _MEASURE = 0.9  # of a round's share
 _COUNT = 0.02  # of the budget, for the number of rows where that is not public
 _MOST = 2**26
+_MOST_LOOKS = 10**7  # rounds times tables times columns: some minutes
 
 
 @door
@@ -95,6 +96,12 @@ class MWEMGraphPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             raise InvalidParameter("no table of the workload fits into max_bytes: allow more, or take wider bins")
         if sum(map(self.task.cells, self.weights)) > _MOST:
             raise InvalidParameter(f"the tables of the workload together have more than {_MOST:,} cells: name fewer")
+        if self.rounds * len(self.weights) * len(self.task.sizes) > _MOST_LOOKS:
+            raise InvalidParameter(
+                f"{self.rounds:,} rounds that each look at the trees of {len(self.weights):,} tables over "
+                f"{len(self.task.sizes):,} columns would not end: name the tables that matter (workload=), take fewer "
+                "columns (columns=) or rounds (rounds=), or MST(), which is made for many columns"
+            )
         if 8 * self._tree(self._smallest) > self.max_bytes:
             raise InvalidParameter("no table of the workload fits into max_bytes beside the constraints: allow more")
         counted = [] if self.task.rows is not None else [_COUNT]

@@ -123,7 +123,7 @@ class SmallDBPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             raise InvalidParameter('measure must be "multisets" or "sequences": Markov chains are not epsilon-DP')
         if self.task.constraints:
             raise InvalidParameter("SmallDB has no constraints: take AIM or MST")
-        cells = check_cells(self.task.sizes, "MWEM() or AIM()")
+        cells = check_cells(self.task.sizes, "MST() or AIM()")
         if self.queries.queries * cells > DENSE:
             raise InvalidParameter(f"SmallDB writes its queries out: at most {DENSE:,} weights; take MWEM or AIM")
         least = math.lgamma(cells + self.m) - math.lgamma(self.m + 1) - math.lgamma(cells)
