@@ -162,6 +162,30 @@ def test_columns_that_no_model_reads_are_refused_without_their_words(privet, att
     assert "secret" not in done.err
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("b,a,y\n.1,.2,1\n", "the same ones in the same order"),
+        ("a,y\n.1,1\n", "the same ones in the same order"),
+        ("a,b,y\n.1,.2,7\n", "labels that the model does not know"),
+        ("a,b,y\n.1,.2,\n", "labels that the model does not know"),
+    ],
+)
+def test_files_that_are_not_alike_are_refused(privet, attacked, text, wanted):
+    (attacked / "odd.csv").write_text(text)
+    files = ("--members", attacked / "in.csv", "--others", attacked / "odd.csv", "--label", "y")
+    done = privet("audit", "model", attacked / "model.json", *files)
+    assert (done.code, done.out) == (2, "")
+    assert wanted in " ".join(done.err.split())
+
+
+def test_a_model_reads_as_many_columns_as_it_was_fitted_to(privet, attacked):
+    (attacked / "wide.csv").write_text("a,b,c,y\n.1,.2,.3,1\n.1,.3,.3,0\n")
+    files = ("--members", attacked / "wide.csv", "--others", attacked / "wide.csv", "--label", "y")
+    done = privet("audit", "model", attacked / "model.json", *files)
+    assert (done.code, done.out) == (2, "")
+
+
 def test_a_synthetic_table(privet, people, tmp_path):
     rng = np.random.default_rng(3)
 

@@ -99,17 +99,17 @@ def attack_model(
             "--attack quantile learns on --strangers (and has an --fpr); the loss attack has neither"
         )
     model = learn.load(file)
-    inside, outside = _records(model, members, label), _records(model, others, label)
+    inside, outside, *learned = _alike(model, label, members, others, *([] if strangers is None else [strangers]))
     who = audit.Suspects.of(members=inside, others=outside, real=not made_up, leave_out_shared=True)
     shared = len(inside[1]) + len(outside[1]) - len(who.included)
     if shared and not json:
         typer.echo(f"{shared:,} records are equal to one on the other side, and were left out.")
     price = None if epsilon is None and claim is None else claimed(epsilon, delta, claim, relation)
-    if strangers is None:
+    if not learned:
         found = audit.loss_attack(model, who, claim=price, alpha=alpha)
     else:
-        more, rate = _records(model, strangers, label), 0.01 if fpr is None else fpr
-        found = audit.quantile_attack(model, who, strangers=more, fpr=rate, claim=price, alpha=alpha)
+        rate = 0.01 if fpr is None else fpr
+        found = audit.quantile_attack(model, who, strangers=learned[0], fpr=rate, claim=price, alpha=alpha)
     if plot is not None:
         report.save_figure(report.roc_figure(found, name=file.name), plot)
     if not json:
@@ -203,22 +203,45 @@ def table_risk(
     show(made, json=json, certificate=certificate, html=html, facts=False)  # its words are printed already
 
 
-def _records(model: Any, path: Path, label: str | None) -> tuple[Any, Any]:
-    """The rows of a file as the model reads them, and their labels."""
+def _alike(model: Any, label: str | None, *paths: Path) -> list[tuple[Any, Any]]:
+    """The rows and labels of every file, of the same columns in the same order: else a model would read one as another."""
+    import numpy as np
+
+    read = [_records(model, path, label) for path in paths]
+    classes = getattr(model, "classes_", None)
+    for path, (names, _, labels) in zip(paths, read, strict=True):
+        if names != read[0][0]:
+            raise InvalidParameter(
+                f"{path.name!r} has the columns {', '.join(names)[:200]}, and {paths[0].name!r} has "
+                f"{', '.join(read[0][0])[:200]}: the files need the same ones in the same order"
+            )
+        wanted = getattr(model, "n_features_in_", len(names))
+        if len(names) != wanted:
+            raise InvalidParameter(f"{path.name!r} has {len(names)} columns beside the label; the model reads {wanted}")
+        if classes is not None and not set(labels.tolist()) <= set(np.asarray(classes).tolist()):
+            raise InvalidParameter(
+                f"{path.name!r} has labels that the model does not know, or none, in the column that is predicted"
+            )
+    return [(rows, labels) for _, rows, labels in read]
+
+
+def _records(model: Any, path: Path, label: str | None) -> tuple[list[str], Any, Any]:
+    """The columns of a file, its rows as the model reads them, and their labels."""
     import numpy as np
 
     encoding = getattr(model, "encoding_", None)
     if encoding is not None:
         made = encoding.of(columns_of(path, numbers_of(encoding.columns)))
-        return made.rows, np.asarray(made.targets)
+        return list(encoding.names), made.rows, np.asarray(made.targets)
     held = columns_of(path)
     if label is None or label not in held:
         raise InvalidParameter("--label names the column that is predicted, one of the file's")
-    words = [name for name, values in held.items() if name != label and values.dtype == object]
-    if words or len(held) < 2:
+    names = [name for name in held if name != label]
+    words = [name for name in names if held[name].dtype == object]
+    if words or not names:
         told = f"{path.name!r} has words in the column {words[0]!r}" if words else f"{path.name!r} has the label alone"
         raise InvalidParameter(f"{told}: a model that was not fitted to a table reads columns of numbers")
-    return np.stack([held[name] for name in held if name != label], axis=1), np.asarray(held[label])
+    return names, np.stack([held[name] for name in names], axis=1), np.asarray(held[label])
 
 
 def _exposure(file: Path, space: float, copies: int, extrapolate: bool) -> "Exposure":
