@@ -10,7 +10,6 @@ from torch import nn
 
 from privet import _progress
 from privet._validate import above, instance, open_fraction, set_frozen
-from privet.deep.banded import BandedPoisson
 from privet.deep.batches import exact_sum, exact_value, exact_value_and_votes, piece_size
 from privet.deep.clipping import AdaptiveQuantile, Flat
 from privet.deep.engines.engine import Engine
@@ -188,7 +187,7 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                 other[2] = nothing if unit.relation == "zero_out" else -rows[2]
                 right = rows[:2] if unit.relation == "add_remove" else other
                 yield Example(training_of(plan, 2), Records((rows,)), Records((right,)), cost="costly")
-        yield from _with_canaries()
+        yield _with_canaries()
         yield _with_votes()
         counted = Plan(epsilon=4.0, delta=1e-5, steps=2, sampling=Poisson(q=0.5))
         pair = Records((rows,)), Records((rows[:2],))
@@ -227,20 +226,18 @@ def _with_votes() -> Example:
     return Example(training_of(plan, 2, divisor=160.0), Records((rows,)), Records((rows[:-1],)), cost="costly")
 
 
-def _with_canaries() -> Iterable[Example]:
+def _with_canaries() -> Example:
+    """Each record is a direction of its own, and its gradient: how far the weights went there tells of it."""
     many = 1_800
     canaries = [(each,) for each in torch.eye(many + 1)[1:]]
     first = Records((torch.eye(many + 1)[:1],))
-    # Each canary takes part in one step; of banded noise the other steps add theirs to what is scored.
-    for sampling, detects in ((Poisson(q=1.0), 0.25), (BandedPoisson(q=0.5, bands=2), 0.15)):
-        steps = sampling.round_steps
-        plan = Plan(noise_multiplier=0.5, delta=1e-5, steps=steps, sampling=sampling, expected_batch=1.0)
-        yield Example(
-            training_of(plan, many + 1, Knobs(physical_batch=128)),
-            first.extended(canaries[:1]),
-            first,
-            cost="costly",
-            detects=detects,
-            canaries=canaries,
-            score=lambda output, canary: float(np.dot(output["weight"], np.asarray(canary[0]))),
-        )
+    plan = Plan(noise_multiplier=0.5, delta=1e-5, steps=1, sampling=Poisson(q=1.0), expected_batch=1.0)
+    return Example(
+        training_of(plan, many + 1, Knobs(physical_batch=128)),
+        first.extended(canaries[:1]),
+        first,
+        cost="costly",
+        detects=0.25,
+        canaries=canaries,
+        score=lambda output, canary: float(np.dot(output["weight"], np.asarray(canary[0]))),
+    )
