@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 
 from privet import audit, deep, noise  # noqa: E402
 from privet.deep.batches import exact_sum, exact_value_and_votes  # noqa: E402
-from privet.deep.engines.bookkeeping import norms  # noqa: E402
+from privet.deep.engines.bookkeeping import norms, terms_of  # noqa: E402
 from privet.deep.training import training_of  # noqa: E402
 from privet.errors import InvalidParameter  # noqa: E402
 from privet.privacy import Unit  # noqa: E402
@@ -127,7 +127,7 @@ def norms_of_one(model, point, rows, targets, way):
         batch = point, rows[:size], targets[:size]
         everyone = torch.ones(size, dtype=torch.bool)
         sizes = (
-            norms(engine.terms(*batch), everyone)
+            norms(terms_of(point, engine.met(*batch)), everyone)
             if way == "bookkeeping"
             else engine._sizes(engine.gradients(*batch))[0]
         )
