@@ -58,7 +58,9 @@ def test_a_total_that_is_noise_draws_no_more_rows_than_anybody_wants(
 ) -> None:
     monkeypatch.setattr(import_module("privet.cli.synth"), "_UNASKED", 11)
     paying = ("--epsilon", 50, "--ledger", tmp_path / "l.ledger", "--key", "May")
-    assert "11 synthetic rows" in ask(*paying).out
+    few = ask(*paying)
+    assert "11 synthetic rows" in few.out
+    assert "--n asks for more" in few.err
     assert "12 synthetic rows" in ask(*paying, "--n", 12).out  # who says so, has them
 
 

@@ -189,9 +189,30 @@ plant(
 plant(
     "norms are computed in the precision of an autocast around the step",
     "deep:engines.engine.Engine.__call__",
-    'if any(torch.is_autocast_enabled(each) for each in ("cpu", "cuda")):',
-    "if False:",
+    "refuse_autocast()",
+    "pass",
     "tests/deep/test_autocast.py",
+)
+plant(
+    "a captured step is recorded in the precision of an autocast around it",
+    "deep:CapturedStep.__init__",
+    "refuse_autocast()",
+    "pass",
+    "tests/deep/test_captured_step.py",
+)
+plant(
+    "sums without all of their noise stay in the gradients",
+    "deep:CapturedStep.__call__",
+    "self._flat.zero_()  # which",
+    "pass  # which",
+    "tests/deep/test_captured_step.py",
+)
+plant(
+    "a captured step is copied with its noise",
+    "deep:CapturedStep.__copy__",
+    'raise InvalidParameter("a captured step is not copied: both would draw the same noise")',
+    "return self",
+    "tests/deep/test_captured_step.py",
 )
 plant(
     "a model that computes in bfloat16 is refused for its roundings",

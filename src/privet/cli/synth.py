@@ -98,6 +98,8 @@ def synth(
     with stoppable(), progress():
         fitted = made.fit(table, epsilon=epsilon, delta=delta, ledger=open_ledger(ledger), key=key)
     rows = fitted.sample(n if n is not None else min(round(fitted.total), _UNASKED))
+    if n is None and fitted.total > _UNASKED:
+        typer.echo(f"{_UNASKED:,} rows were drawn of a paid total of {fitted.total:,.0f}: --n asks for more", err=True)
     if out is not None:
         room.write_table(rows.columns(), out)
     _show(model, fitted, rows, holdout, page, json)

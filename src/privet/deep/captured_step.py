@@ -8,7 +8,7 @@ from torch.optim import Optimizer
 
 from privet._validate import above, instance
 from privet.deep.engines.compiled import Compiled, captured, cut
-from privet.deep.engines.engine import Batch, exact_products, leaves
+from privet.deep.engines.engine import Batch, exact_products, leaves, refuse_autocast
 from privet.deep.step_noise import StepNoise
 from privet.deep.stream import NoiseOnDevice
 from privet.errors import InvalidParameter
@@ -38,14 +38,21 @@ class CapturedStep:
         targets: Batch,
     ) -> None:
         """Of inputs and targets, only shapes and types are looked at."""
+        refuse_autocast()
         self._held = {name: each for name, each in parameters.items() if name in engine.shapes}
+        size = sum(each.numel() for each in self._held.values())
+        if size != noise.dimension:
+            raise InvalidParameter(f"the noise is for {noise.dimension:,} numbers, and the model has {size:,}")
+        if any(each.dtype != torch.float32 for each in self._held.values()):
+            raise InvalidParameter("a captured step moves parameters in float32; open an autocast inside the model")
+        if any("dropout" in type(each).__name__.lower() for each in engine.losses.modules()):
+            raise InvalidParameter("a captured step takes no dropout: its coins would come from torch's own generator")
         (place,) = {each.device for each in self._held.values()}
         if place.type != "cuda" or noise.strict or instance("engine", engine, Compiled).bound > noise.clip:
             raise InvalidParameter(
                 "a step is captured on a CUDA device, without strict sums, with noise for the clip of its engine"
             )
         self._optimizer, self._step, self._stream = optimizer, 0, KeyedStream.fresh()
-        size = sum(each.numel() for each in self._held.values())
         self._noise = NoiseOnDevice(noise.steps, noise.grid, size, place, above("divisor", divisor, 0.0))
         mask = torch.ones(len(leaves(inputs)[0]), dtype=torch.bool, device=place)
         with exact_products():
@@ -72,7 +79,7 @@ class CapturedStep:
         """The optimizer's step as a graph. To warm up it moves the parameters, which are put back, as is its state."""
         before = [each.detach().clone() for each in self._held.values()]
         for name, each in cut(self._flat, self._held).items():
-            self._held[name].grad = each.to(self._held[name].dtype) if each.dtype != self._held[name].dtype else each
+            self._held[name].grad = each
         self._flat.zero_()
         graph, _ = captured(self._optimizer.step)
         for each, old in zip(self._held.values(), before, strict=True):
@@ -90,9 +97,22 @@ class CapturedStep:
                 raise InvalidParameter("a captured step takes batches of one form: fill them up with masked records")
             if mine.data_ptr() != theirs.data_ptr():
                 mine.copy_(theirs, non_blocking=True)
+        if self._step + 1 == 2**32:
+            raise InvalidParameter("a captured step is taken 2^32 - 1 times at most: the device counts in 32 bits")
         self._step += 1
-        if self._step % 2**32 == 0:
-            self._noise.begin(self._stream, self._step - 1)  # the device counts 32 bits
-        self._sums.replay()
-        self._noise.settle(self._flat, self._stream, self._step)
+        try:
+            self._sums.replay()
+            self._noise.settle(self._flat, self._stream, self._step)
+        except BaseException:
+            self._flat.zero_()  # which the gradients show: without all of its noise it is seen by nobody
+            raise
         self._update.replay()
+
+    def __copy__(self) -> "CapturedStep":
+        raise InvalidParameter("a captured step is not copied: both would draw the same noise")
+
+    def __deepcopy__(self, memo: object) -> "CapturedStep":
+        return self.__copy__()
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        self.__copy__()

@@ -25,7 +25,7 @@ class ClippedSum:
 
     **Guarantee:** none: the sum has no noise yet, and comes out as `sums.exact_value` only.
     **Sensitivity:** `sensitivity(unit)`, derived from the clipping that was done; what accumulation in float32 adds, some
-    1e-5 of it, is stated in `docs/proofs/deep/clipped_sums.md`.
+    1e-4 of it with thousands of equal records, is stated in `docs/proofs/deep/clipped_sums.md`.
     """
 
     sums: Private[dict[str, Tensor]]

@@ -42,8 +42,8 @@ class StepNoise(Mechanism[Any, Any]):
     **Guarantee:** that of the continuous Gaussian mechanism with `noise_multiplier`, exactly and in every dimension.
     **Sensitivity:** l2: clip under add/remove and zero-out, twice that under replace, times the group; rounding to the grid
     adds sqrt(dimension) steps, less than a millionth, for which the noise is enlarged. The promise is about real numbers:
-    a sum that was accumulated in float32 may move by 3e-6 to 1e-5 of the clip more (measured, not proved). A strict sum
-    moves by no more than `clip`, whatever the records are.
+    a sum that was accumulated in float32 may move by 1e-5 of the clip more, of thousands of equal records by 1e-4
+    (measured, not proved). A strict sum moves by no more than `clip`, whatever the records are.
     **Error:** all coordinates within the exact normal quantile, and a step of the grid.
     **Reference:** Abadi et al. 2016; proof note deep/step_noise.
 

@@ -14,7 +14,7 @@ import torch
 
 from privet._face import installed
 from privet._numerics import Array
-from privet.errors import InternalError, InvalidData
+from privet.errors import InternalError, InvalidData, InvalidParameter
 from privet.noise import Grid, KeyedStream
 from privet.noise.keyed import COINS, NOISE, strips_of, threshold
 
@@ -101,6 +101,8 @@ class NoiseOnDevice:
         self, sigma: int | float | Fraction, grid: Grid, count: int, device: Device = "cpu", divisor: float = 1.0
     ) -> None:
         """`divisor` is a public number that what comes out is divided by."""
+        if count > 2**32:
+            raise InvalidParameter("places of a stream are counted in 32 bits: at most 2^32 numbers get noise at once")
         self._strips, self._count, self._where = strips_of(sigma), count, torch.device(device)
         self._per_step, self._scale = math.ldexp(1.0, -grid.exponent), grid.width / divisor
         self._kernel = _kernel() if self._where.type == "cuda" and count else None

@@ -61,6 +61,21 @@ class ExampleLosses(nn.Module):
         return losses
 
 
+def refuse_autocast() -> None:
+    """Refuse an autocast around a private step.
+
+    >>> with torch.autocast("cpu", torch.bfloat16):
+    ...     refuse_autocast()
+    Traceback (most recent call last):
+    privet.errors.InvalidParameter: torch.autocast around a private step would compute norms and sums in low precision ...
+    """
+    if any(torch.is_autocast_enabled(each) for each in ("cpu", "cuda")):
+        raise InvalidParameter(
+            "torch.autocast around a private step would compute norms and sums in low precision too: open it inside "
+            "the model's forward, or in the loss"
+        )
+
+
 class Engine(ABC):
     """One way to the clipped sums of a model's gradients.
 
@@ -93,11 +108,7 @@ class Engine(ABC):
         trained = self._trained(parameters)
         if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape != (size,):
             raise InvalidData(f"mask must be a boolean tensor of shape [{size}], one entry a record")
-        if any(torch.is_autocast_enabled(each) for each in ("cpu", "cuda")):
-            raise InvalidParameter(
-                "torch.autocast around a private step would compute norms and sums in low precision too: open it inside "
-                "the model's forward, or in the loss"
-            )
+        refuse_autocast()
         if size == 0:
             return {name: each.new_zeros(each.shape, dtype=sum_type(each)) for name, each in trained.items()}
         inputs, targets = _as_dict(inputs), _as_dict(targets)

@@ -1,5 +1,6 @@
 """One use of a parameter: the call in which a layer met its weight, and the gradient that came back to its output."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,12 +99,13 @@ def sum_type(tensor: Tensor) -> torch.dtype:
 
 
 def compounded(count: int, unit: float) -> float:
-    """The most that `count` roundings after each other add, relative to the terms: gamma of the textbooks.
+    """The most that `count` roundings after each other add, relative to the terms: gamma of the textbooks. Of more than it
+    holds for nothing is known: whatever is measured so is clipped to nothing.
 
-    >>> compounded(4, 0.125)
-    1.0
+    >>> compounded(4, 0.125), compounded(8, 0.125)
+    (1.0, inf)
     """
-    return count * unit / (1.0 - count * unit)
+    return count * unit / (1.0 - count * unit) if count * unit < 1.0 else math.inf
 
 
 def floor(tensor: Tensor) -> float:
