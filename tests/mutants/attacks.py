@@ -145,3 +145,17 @@ plant(
     "False",
     SYNTHETIC,
 )
+plant(
+    "quantile: the threshold is not corrected for its own strangers",
+    "audit:quantile_attack",
+    "math.ceil((1.0 - rate) * (len(left) + 1))",
+    "math.ceil((1.0 - rate) * len(left))",
+    "tests/audit/membership/test_quantile.py",
+)
+plant(
+    "rmia: the average is over all models alike",
+    "audit:_stands_out",
+    "(_mean(shares, inside) + without) / 2.0",
+    "shares.mean(axis=0)",
+    "tests/audit/membership/test_rmia.py",
+)
