@@ -131,3 +131,21 @@ def test_a_private_fit_is_not_refuted_when_the_model_is_returned():
         return model.fit(frame[["a", "b"]], frame["y"])
 
     assert audit.replay(fitted, table, table.iloc[:-1]).verdict == "not refuted"
+
+
+class Unreadable:
+    """An object that answers to every name, and fails when it is asked, as a frame on a cluster may."""
+
+    def __init__(self, secret: float) -> None:
+        self.secret = secret
+
+    def to_numpy(self) -> None:
+        raise RuntimeError("the cluster is gone")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_what_cannot_be_read_is_not_called_equal():
+    found = audit.replay(lambda data: Unreadable(float(data.sum())), LEFT, RIGHT)
+    assert found.verdict not in ("not refuted", "violated")

@@ -6,6 +6,7 @@ a comparison of texts would pass over whatever a pipeline hides there.
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ _DEEPEST = 60  # of values within values: beyond it Python's own stack would end
 # Types of these modules have no more than they print.
 _PLAIN_MODULES = frozenset(["builtins", "datetime", "decimal", "enum", "fractions", "pathlib", "uuid", "zoneinfo"])
 _OPAQUE_MODULES = frozenset(["_thread", "_contextvars", "_weakref", "weakref"])  # locks and the like hold nothing
+_UNREADABLE = count()  # no two are alike, so that a pipeline that returns such a thing is not judged
 _SCALARS = (int, float, str, bool, bytes, type(None))
 
 
@@ -61,8 +63,11 @@ def parts_of(value: Any) -> dict[str, Any] | None:
         return {".value": value.value, ".error": value.error, ".provenance": value.provenance}
     if is_dataclass(value) and not isinstance(value, type):
         return {f".{each.name}": getattr(value, each.name, None) for each in fields(value)}
-    found = _columns(value)
-    return _state(value) if found is None else found
+    try:
+        found = _columns(value)
+        return _state(value) if found is None else found
+    except Exception:  # a frame on a cluster, a text that fails: nobody may say that two of these are equal
+        return {" (not readable)": next(_UNREADABLE)}
 
 
 def _columns(value: Any) -> dict[str, Any] | None:
