@@ -1,11 +1,12 @@
 """Attacks: membership on public data, reconstruction, re-identification and synthetic tables, beside peers where asked for.
 
-    python benchmarks/attacks.py [--quick] [--only PART ...] [--peers PYTHON]
+    python benchmarks/attacks.py [--quick] [--only PART ...] [--tables NAME ...] [--peers PYTHON ...]
 
 Data under PRIVET_DATA; figures as JSON in results/. Parts: membership (location30, a softmax model, with and without
 privacy), network (digits of MNIST, a torch network, with and without), reconstruction, tables (adult, taxi, national2019),
-synthetic. PYTHON is an interpreter with privacy-meter or anonymeter, which are never needed: they attack the same models
-and tables through `rivals/attacks.py`. Audits over rooms are in `audits.py`.
+synthetic (NAME is a beginning of a synthesizer's). PYTHON is an interpreter with privacy-meter, jax-privacy or anonymeter,
+none of which is needed: they attack the same models and tables through `rivals/attacks.py`. Audits over rooms are in
+`audits.py`, null calibration is in `attacks_null.py`.
 """
 
 import argparse
@@ -86,7 +87,7 @@ def probabilities(model: Any, x: np.ndarray) -> np.ndarray:
         return torch.softmax(model(torch.as_tensor(x, dtype=torch.float32)).double(), dim=1).numpy()
 
 
-def told_to_peers(python: str, model: Any, shadows: audit.Shadows, who: audit.Suspects, crowd: Any) -> Many:
+def told_to_peers(pythons: list[str], model: Any, shadows: audit.Shadows, who: audit.Suspects, crowd: Any) -> Many:
     """The attacks of privacy-meter on the same model, shadow models and records, from their losses and log-odds."""
 
     def signals(each: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -107,18 +108,32 @@ def told_to_peers(python: str, model: Any, shadows: audit.Shadows, who: audit.Su
             model_population=crowd_loss, model_population_odds=crowd_odds,
             shadows_loss=np.stack([each[0] for each in found]), shadows_odds=np.stack([each[1] for each in found]),
         )  # fmt: skip
-        return from_peer(python, "privacy_meter", str(path))
+        return from_peer(pythons, "privacy_meter", str(path))
 
 
-def from_peer(python: str, which: str, where: str) -> Many:
-    """What a peer said, or why it said nothing."""
-    script = str(Path(__file__).parent / "rivals" / "attacks.py")
-    done = subprocess.run([python, script, which, where], capture_output=True, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    return json.loads(lines[-1]) if lines else {"failed": done.stderr.strip().splitlines()[-1:]}
+def scored_by_peers(pythons: list[str], attacks: dict[str, audit.MembershipAttack]) -> Many:
+    """What jax-privacy reads off the scores of our attacks: area, and members found at few false positives."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scores.npz"
+        held = {which: each.scores.exact_value for which, each in attacks.items()}
+        np.savez(path, **{f"{which}/{k}": part for which, pair in held.items() for k, part in enumerate(pair)})
+        return from_peer(pythons, "jax_privacy", str(path))
 
 
-def membership(quick: bool, peers: str | None) -> Many:
+def from_peer(pythons: list[str], which: str, where: str) -> Many:
+    """What a peer said, by the first interpreter that has it, or why it said nothing."""
+    script, why = str(Path(__file__).parent / "rivals" / "attacks.py"), []
+    for python in pythons:
+        done = subprocess.run([python, script, which, where], capture_output=True, text=True, check=False)
+        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+        if lines:
+            found: Many = json.loads(lines[-1])
+            return found
+        why += done.stderr.strip().splitlines()[-1:]
+    return {"failed": why}
+
+
+def membership(quick: bool, peers: list[str] | None) -> Many:
     """LiRA, RMIA and the loss on location30."""
     held = np.load(ROOT / "location30" / "location30.npz")
     x, y = held["X"].astype(float), held["y"]
@@ -150,7 +165,9 @@ def membership(quick: bool, peers: str | None) -> Many:
             print(f"  {many} shadow models in {seconds:.0f} s waited, {spent:.0f} s of CPU; {who}", flush=True)
             if peers is not None:
                 found[name]["privacy-meter"] = told_to_peers(peers, model, shadows, who, crowd)
+                found[name]["jax-privacy"] = scored_by_peers(peers, attacks)
                 print(f"  privacy-meter: {found[name]['privacy-meter']}", flush=True)
+                print(f"  jax-privacy: {found[name]['jax-privacy']}", flush=True)
     return found
 
 
@@ -167,7 +184,7 @@ def shown(name: str, attacks: dict[str, audit.MembershipAttack]) -> Many:
     return {which: told(each) for which, each in attacks.items()}
 
 
-def network(quick: bool, peers: str | None) -> Many:
+def network(quick: bool, peers: list[str] | None) -> Many:
     """LiRA and RMIA on a torch network of few digits, without privacy and at epsilon 8."""
     import torch
 
@@ -230,7 +247,9 @@ def network(quick: bool, peers: str | None) -> Many:
         print(f"  {many} shadow networks in {seconds:.0f} s, right on others {right:.3f}", flush=True)
         if told is not None:
             found[f"epsilon {name}"]["privacy-meter"] = told
+            found[f"epsilon {name}"]["jax-privacy"] = scored_by_peers(peers or [], attacks)
             print(f"  privacy-meter: {told}", flush=True)
+            print(f"  jax-privacy: {found[f'epsilon {name}']['jax-privacy']}", flush=True)
     return found
 
 
@@ -244,7 +263,7 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
     raise SystemExit("no digits under PRIVET_DATA/mnist")
 
 
-def reconstruction(quick: bool, peers: str | None) -> Many:
+def reconstruction(quick: bool, peers: list[str] | None) -> Many:
     """Shares of right bits of 128 from 512 counts, by least squares and by a linear programme."""
     del peers
     seeds = 2 if quick else 10
@@ -298,7 +317,7 @@ QUASI = {
 }
 
 
-def tables(quick: bool, peers: str | None) -> Many:
+def tables(quick: bool, peers: list[str] | None) -> Many:
     """Shares of rows that are alone, and in cells below 5."""
     del peers
     found: Many = {}
@@ -354,7 +373,7 @@ def synthesizers(kinds: dict[str, Any], size: int) -> dict[str, tuple[Any, float
     return makers
 
 
-def synthetic(quick: bool, peers: str | None) -> Many:
+def synthetic(quick: bool, peers: list[str] | None, which: tuple[str, ...] = ("",)) -> Many:
     """Copies and columns by themselves, without noise, beside private synthesizers: who is accused."""
     n = 300 if quick else 1_500
     with gzip.open(ROOT / "adult/adult_train.csv.gz", "rt") as file:
@@ -365,7 +384,10 @@ def synthetic(quick: bool, peers: str | None) -> Many:
     target = {**{name: str(values[0]) for name, values in members.items()}, "race": "?", "education": "?"}
     small = {name: values[:100].tolist() for name, values in members.items()}
     found: Many = {}
-    for name, (make, claim, runs) in synthesizers(kinds, n).items():
+    makers = synthesizers(kinds, n)
+    for name, (make, claim, runs) in makers.items():
+        if name not in which and not name.startswith(tuple(each for each in which if each not in makers)):
+            continue
         start, made = time.process_time(), make(members)
         rates = audit.exact_synthetic_rates(members, made, others, secret="income", known=NAMES[:2], guesses=GUESSES)
         seen = audit.synthetic(
@@ -385,7 +407,7 @@ def synthetic(quick: bool, peers: str | None) -> Many:
     return found
 
 
-def anonymeter(python: str, members: Many, made: Many, others: Many) -> Many:
+def anonymeter(pythons: list[str], members: Many, made: Many, others: Many) -> Many:
     """Anonymeter's rates on the same rows: in the data, not in it, and its risk with its interval."""
     with tempfile.TemporaryDirectory() as folder:
         for name, table in (("members", members), ("made", made), ("others", others)):
@@ -395,7 +417,7 @@ def anonymeter(python: str, members: Many, made: Many, others: Many) -> Many:
                 writer.writerows(zip(*(table[column] for column in NAMES), strict=True))
         facts = {"secret": "income", "known": NAMES[:2], "guesses": GUESSES}
         (Path(folder) / "facts.json").write_text(json.dumps(facts))
-        return from_peer(python, "anonymeter", folder)
+        return from_peer(pythons, "anonymeter", folder)
 
 
 PARTS = {
@@ -408,13 +430,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", nargs="*", choices=tuple(PARTS), default=tuple(PARTS))
-    parser.add_argument("--peers", metavar="PYTHON")
+    parser.add_argument("--tables", nargs="+", metavar="NAME", help="of the part synthetic: these alone")
+    parser.add_argument("--peers", nargs="+", metavar="PYTHON")
     asked = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "attacks.json"
-    known = json.loads(path.read_text()) if path.exists() else {}
     for part in asked.only:
-        known[part] = PARTS[part](asked.quick, asked.peers)
+        if part == "synthetic" and asked.tables:
+            found = synthetic(asked.quick, asked.peers, tuple(asked.tables))
+        else:
+            found = PARTS[part](asked.quick, asked.peers)
+        known = json.loads(path.read_text()) if path.exists() else {}  # of other runs, which may have ended meanwhile
+        known[part] = {**known.get(part, {}), **found}
         path.write_text(json.dumps(known, indent=1, default=str))
 
 

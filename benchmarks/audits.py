@@ -1,13 +1,14 @@
 """Audits over rooms: a solver of each kind, each sampler, each aggregator and each synthesizer, and their broken twins.
 
-    python benchmarks/audits.py [--quick] [--rooms ROOM ...] [--seconds 3] [--plain | --twins]
+    python benchmarks/audits.py [--quick] [--rooms ROOM ...] [--seconds 3] [--plain | --twins | --table]
 
 Every registered mechanism of a room is audited on its own examples: one run with canaries where they have some (or few
 runs with one), else many runs of the pair, or a replay of it where a run is too dear. Samplers of `deep` and PATE-GAN are
-audited on the worst cases of `tests/audit` besides, and so are their twins with too little noise, which must be refuted:
-else so many runs would say nothing about the others. Printed are the claim and the bound at one delta, runs and seconds.
-Then planted bugs of `tests/mutants` are put into copies of the source, one at a time, and a replay or the same audits must
-refute the price. Figures as JSON in results/.
+audited on the worst cases of `tests/audit` besides, fits of `learn` on the canaries of `tests/learn`. So are their twins
+with too little noise, which must be refuted: else so many runs would say nothing about the others. Printed are the claim
+and the bound at one delta, runs and seconds. Then planted bugs of `tests/mutants` are put into copies of the source, one at
+a time, and a replay, the sum of the prices of all parts, or the same audits must refute the price. Figures as JSON in
+results/, a room at a time: `--table` prints what is there as one table.
 """
 
 import argparse
@@ -44,7 +45,7 @@ TWINS = {
     "deep": {
         "step: half of the noise": ("step_noise",),
         "the noise is that of half the multiplier": ("deep_training",),
-        "everybody takes part in a sampled step of a key": ("deep_training",),
+        "everybody takes part in a sampled step": ("deep_training",),
     },
     "pate": {
         "a query is priced as if one count moved": ("pate_gn_max",),
@@ -118,6 +119,30 @@ def worst(room: str, names: list[str] | None = None) -> list[Any]:
     return [make() for name, make in made.items() if names is None or name.partition(",")[0] in names]
 
 
+def fits(names: list[str] | None = None) -> dict[str, Any]:
+    """The canaries of the fits of `learn`; that of Tukey's fit takes minutes."""
+    sys.path.insert(0, str(ROOT))
+    from tests.learn.test_canaries import canaries
+
+    return {name: each for name, each in canaries().items() if name in (names or [*canaries()]) and name != "tukey_fit"}
+
+
+def sung(name: str, canary: Any, *, broken: bool = False, runs: int = 1) -> Row:
+    """One fit on its canary, or a twin with a part of the noise that its price says: so many times the runs it needs."""
+    from privet import accounting
+    from tests.learn.test_canaries import audited as of, louder
+
+    start, times = time.perf_counter(), canary.times if broken else 1.0
+    found = of(canary, times, runs * canary.runs)
+    loss = louder(canary.plan, times).loss if broken else canary.plan.loss
+    delta = 0.0 if loss.pure() < 1e3 else 1e-5
+    claim = loss.pure() if delta == 0.0 else float(accounting.epsilon(loss, delta=delta))
+    told = f"{name}, 1/{times:g} of the noise" if broken else name
+    return Row(
+        told, "a canary", found.calls, delta, claim, found.lower.lower, found.verdict, time.perf_counter() - start
+    )
+
+
 def strained(case: Any, *, broken: bool = False) -> Row:
     """One worst case, or its twin."""
     from privet import accounting
@@ -168,27 +193,40 @@ def plain(rooms: list[str], seconds: float) -> list[Row]:
                     warnings.simplefilter("ignore")
                     rows.append(audited(example, told, seconds))
                 print(rows[-1], flush=True)
-        for case in worst(room):
-            rows.append(strained(case))
+        hard = [lambda case=case: strained(case) for case in worst(room)]
+        if room == "learn":
+            hard += [lambda name=name, each=each: sung(name, each, runs=4) for name, each in fits().items()]
+        for ask in hard:
+            rows.append(ask())
             print(rows[-1], flush=True)
     return rows
 
 
 def hunted(names: list[str], seconds: float) -> dict[str, Any]:
-    """In a copy with a bug: the first replay, and the first audit by runs, that refutes the price of these mechanisms."""
+    """In a copy with a bug: the first replay, sum of parts and audit by runs that refute the price of these mechanisms."""
     from privet import audit, mechanisms, testing
 
     testing.load_rooms()
     kinds = [mechanisms.registered_mechanisms()[name] for name in names]
     examples = [each for kind in kinds for each in chosen(kind, every=True)]
-    found: dict[str, Any] = {"verdict": "not refuted", "replay": None, "runs": None}
-    for told, example in examples:
-        seen = audit.replay(example.mechanism.release, example.left, example.right)
+    room = kinds[0].__module__.split(".")[1]
+    canaries = fits(names) if room == "learn" else {}
+    found: dict[str, Any] = {"verdict": "not refuted", "replay": None, "parts": None, "runs": None}
+    pairs = [(told, each.mechanism, each.left, each.right) for told, each in examples]
+    pairs += [(f"{name}, its canary", each.plan, each.left, each.right) for name, each in canaries.items()]
+    for told, mechanism, left, right in pairs:
+        seen = audit.replay(mechanism.release, left, right)
         if seen.verdict != "not refuted":
             found |= {"verdict": seen.verdict, "replay": told}
             break
-    room = kinds[0].__module__.split(".")[1]
+    for told, example in examples:
+        try:
+            testing.check_parts_are_the_price(example)
+        except AssertionError:
+            found |= {"verdict": "violated", "parts": told}
+            break
     asked = [lambda case=case: strained(case) for case in worst(room, names)]
+    asked += [lambda name=name, each=each: sung(name, each) for name, each in canaries.items()]
     asked += [lambda told=told, example=example: audited(example, told, seconds) for told, example in examples]
     for ask in asked:
         row = ask()
@@ -206,15 +244,20 @@ def hunted(names: list[str], seconds: float) -> dict[str, Any]:
 def weakened(rooms: list[str]) -> list[dict[str, Any]]:
     """The twins of worst cases, which have too little noise."""
     rows = []
-    for case in (each for room in rooms for each in worst(room)):
-        row = strained(case, broken=True)
-        rows.append({"bug": case.flaw, "of": [case.name], "verdict": row.verdict, "replay": None,
-                     "runs": f"{row.runs:,} runs", "seconds": row.seconds})  # fmt: skip
+    hard = [lambda case=case: strained(case, broken=True) for room in rooms for case in worst(room)]
+    if "learn" in rooms:
+        hard += [lambda name=name, each=each: sung(name, each, broken=True) for name, each in fits().items()]
+    for ask in hard:
+        row = ask()
+        name, _, flaw = row.name.rpartition(", ")
+        rows.append({"bug": flaw, "of": [name], "verdict": row.verdict, "replay": None,
+                     "runs": f"{row.runs:,} runs", "claim": row.claim, "bound": row.bound,
+                     "seconds": row.seconds})  # fmt: skip
         print(f"twin: {row}", flush=True)
     return rows
 
 
-def twins(rooms: list[str], seconds: float, *, quick: bool) -> list[dict[str, Any]]:
+def twins(rooms: list[str], seconds: float, *, quick: bool, which: str = "") -> list[dict[str, Any]]:
     """Planted bugs, each in a process of its own that finds the copy first."""
     sys.path.insert(0, str(ROOT))
     from tests.mutants import MUTANTS
@@ -223,6 +266,8 @@ def twins(rooms: list[str], seconds: float, *, quick: bool) -> list[dict[str, An
     rows = []
     for room in rooms:
         for name, subjects in list(TWINS[room].items())[: 1 if quick else None]:
+            if which not in name:
+                continue
             (bug,) = (each for each in MUTANTS if each.name == name and each.place.startswith(f"{room}:"))
             start = time.perf_counter()
             with tempfile.TemporaryDirectory() as folder:
@@ -235,7 +280,7 @@ def twins(rooms: list[str], seconds: float, *, quick: bool) -> list[dict[str, An
             told = [line for line in done.stdout.splitlines() if line.startswith("{")]
             found = json.loads(told[-1]) if told else {"verdict": "no answer", "err": done.stderr[-500:]}
             rows.append({"bug": name, "of": list(subjects), "seconds": time.perf_counter() - start, **found})
-            how = f"replay: {found.get('replay')}; runs: {found.get('runs')}"
+            how = f"replay: {found.get('replay')}; parts: {found.get('parts')}; runs: {found.get('runs')}"
             print(f"planted: {name}: {found['verdict']} ({how}; {rows[-1]['seconds']:.0f} s)", flush=True)
     return rows
 
@@ -248,25 +293,60 @@ def main() -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--plain", action="store_true", help="without the broken twins")
     which.add_argument("--twins", action="store_true", help="the broken twins alone")
+    parser.add_argument("--bug", default="", help="only planted bugs whose name holds this text")
+    which.add_argument("--table", action="store_true", help="print what earlier runs found")
     which.add_argument("--hunt", nargs="+", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     seconds = 0.5 if asked.quick else asked.seconds
     if asked.hunt:
         print(json.dumps(hunted(asked.hunt, seconds)))
         return
+    if asked.table:
+        print(table())
+        return
+    for room in asked.rooms:
+        if not asked.twins:
+            rows = plain([room], seconds)
+            keep("plain", room, [row._asdict() for row in rows])
+            print(
+                f"{room}: {sum(row.verdict == 'not refuted' for row in rows)} of {len(rows)} not refuted, as it should be"
+            )
+        if not asked.plain:
+            weak = [] if asked.bug else weakened([room])
+            found = [*weak, *twins([room], seconds, quick=asked.quick, which=asked.bug)]
+            keep("twins", room, found)
+            seen = sum(row["verdict"] not in ("not refuted", "no answer") for row in found)
+            print(f"{room}: {seen} of {len(found)} refuted", flush=True)
+
+
+def keep(kind: str, room: str, rows: list[dict[str, Any]]) -> None:
+    """Write a room's figures beside those of other runs."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "audits.json"
     known = json.loads(path.read_text()) if path.exists() else {}
-    if not asked.twins:
-        rows = plain(asked.rooms, seconds)
-        known["plain"] = [row._asdict() for row in rows]
-        print(f"{sum(row.verdict == 'not refuted' for row in rows)} of {len(rows)} not refuted, as it should be")
-        path.write_text(json.dumps(known, indent=1))
-    if not asked.plain:
-        found = [*weakened(asked.rooms), *twins(asked.rooms, seconds, quick=asked.quick)]
-        known["twins"] = found
-        print(f"{sum(row['verdict'] not in ('not refuted', 'no answer') for row in found)} of {len(found)} refuted")
-        path.write_text(json.dumps(known, indent=1))
+    told = known.setdefault(kind, {}).setdefault(room, [])
+    named = [(row.get("bug"), row.get("name", row.get("of"))) for row in rows]
+    kept = [row for row in told if (row.get("bug"), row.get("name", row.get("of"))) not in named]
+    known[kind][room] = [*kept, *rows]
+    path.write_text(json.dumps(known, indent=1))
+
+
+def table() -> str:
+    """All that was kept, in Markdown: a line for every mechanism, worst case, weak twin and planted bug."""
+    known = json.loads((RESULTS / "audits.json").read_text())
+    lines = ["| room | audited | verdict | how, runs | claim | at least | s |", "|---|---|---|---|---|---|---|"]
+    for room in ROOMS:
+        for row in known.get("plain", {}).get(room, []):
+            told = f"{row['how']}, {row['runs']:,}"
+            lines.append(f"| {room} | {row['name']} | {row['verdict']} | {told} | {row['claim']:.3g} | "
+                         f"{row['bound']:.3g} | {row['seconds']:.0f} |")  # fmt: skip
+        for row in known.get("twins", {}).get(room, []):
+            ways = [f"{way} of {row[way]}" for way in ("replay", "parts") if row.get(way)]
+            told = "; ".join([*ways, row["runs"]] if row.get("runs") else ways) or "-"
+            claim, bound = (f"{row[key]:.3g}" if key in row else "-" for key in ("claim", "bound"))
+            named = f"**twin** of {', '.join(row['of'])}: {row['bug']}"
+            lines.append(f"| {room} | {named} | {row['verdict']} | {told} | {claim} | {bound} | {row['seconds']:.0f} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

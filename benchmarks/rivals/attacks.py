@@ -2,6 +2,7 @@
 
     PYTHON attacks.py anonymeter FOLDER     (members.csv, made.csv, others.csv, facts.json)
     PYTHON attacks.py privacy_meter FILE    (npz: losses of the model and of shadow models on members and others)
+    PYTHON attacks.py jax_privacy FILE      (npz: scores of members and of others, by attack)
 
 The last line is JSON. privacy-meter imports TensorFlow, PyTorch and opacus at its start, of which its attacks on given
 losses use nothing: where they are missing, empty modules stand in for them.
@@ -123,6 +124,23 @@ def privacy_meter(path: str) -> dict[str, Any]:
     return found
 
 
+def jax_privacy(path: str) -> dict[str, Any]:
+    """Of scores that are given: the area, members found at 0.1%, 1% and 10%, and the latter's 95% interval by bootstrap."""
+    from jax_privacy import auditing
+
+    held = np.load(path)
+    found: dict[str, Any] = {}
+    for name in sorted({key.partition("/")[0] for key in held}):
+        seen = auditing.CanaryScoreAuditor(held[f"{name}/0"], held[f"{name}/1"])
+        often = auditing.BootstrapParams(num_samples=200, quantiles=(0.025, 0.975), seed=0)
+        found[name] = {
+            "area": float(seen.attack_auroc()),
+            "found": np.asarray(seen.tpr_at_given_fpr(np.array([1e-3, 1e-2, 0.1]))).tolist(),
+            "at .1%, bootstrap": np.asarray(seen.tpr_at_given_fpr(1e-3, bootstrap_params=often)).tolist(),
+        }
+    return found
+
+
 def without_it(seen: np.ndarray, inside: np.ndarray) -> np.ndarray:
     """Each record on models that were not trained on it, as many for all: what the reference attack assumes."""
     few = int((~inside).sum(axis=0).min())
@@ -148,4 +166,5 @@ def at_few_scores(scores: np.ndarray, member: np.ndarray) -> list[float]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    print(json.dumps({"anonymeter": anonymeter, "privacy_meter": privacy_meter}[sys.argv[1]](sys.argv[2])))
+    asked = {"anonymeter": anonymeter, "privacy_meter": privacy_meter, "jax_privacy": jax_privacy}
+    print(json.dumps(asked[sys.argv[1]](sys.argv[2])))

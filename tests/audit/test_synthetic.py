@@ -72,10 +72,11 @@ def test_missing_values_of_frames_are_values():
     pandas = pytest.importorskip("pandas")
     ages = pandas.Series([30, pandas.NA] * 20, dtype=object)
     frame = pandas.DataFrame({"age": ages, "ill": [0, 1] * 20})
-    found = audit.exact_synthetic_rates(frame, frame, frame, secret="ill", guesses=20)
+    others = frame.head(38)
+    found = audit.exact_synthetic_rates(frame, frame, others, secret="ill", guesses=20)
     assert found.inference.members.rate.value == 1.0
     floats = {"age": np.array([30.0, np.nan] * 20), "ill": frame["ill"].astype(float)}  # 30 and 30.0 are one age
-    found = audit.exact_synthetic_rates(floats, frame, floats, secret="ill", guesses=20)
+    found = audit.exact_synthetic_rates(floats, frame, others, secret="ill", guesses=20)
     assert found.distances == (0.0, 0.0)
 
 
@@ -83,6 +84,30 @@ def test_a_table_in_which_nobody_is_alone_singles_nobody_out():
     twice = {name: np.concatenate((values, values)) for name, values in MEMBERS.items()}
     found = rates(twice).singling_out
     assert (found.members.right, found.others.right, found.members.many) == (0, 0, 1)
+
+
+def test_others_who_are_the_members_hide_everything_and_are_refused():
+    """A holdout that is the data has the same rates as the data, whatever the table gives away."""
+    order = np.random.default_rng(1).permutation(600)
+    again = {name: values[order] for name, values in MEMBERS.items()}
+    with pytest.raises(InvalidData, match="the very members"):
+        audit.exact_synthetic_rates(MEMBERS, MEMBERS, again, secret="ill")
+    made = people(600, 3)
+    with pytest.raises(InvalidData, match="the very synthetic rows"):
+        audit.exact_synthetic_rates(MEMBERS, made, made, secret="ill")
+    mixed = {name: np.concatenate((values[:300], OTHERS[name][:300])) for name, values in MEMBERS.items()}
+    found = audit.exact_synthetic_rates(MEMBERS, made, mixed, secret="ill", guesses=20)
+    assert 0.5 <= found.shared < 1.0
+    assert "the same person on both" in found.explain()
+    assert found.to_dict()["others equal to a member"] == found.shared
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_tables_without_rows_are_refused(which):
+    tables = [MEMBERS, people(600, 3), OTHERS]
+    tables[which] = {name: values[:0] for name, values in MEMBERS.items()}
+    with pytest.raises(InvalidData, match="a row each"):
+        audit.exact_synthetic_rates(*tables, secret="ill")
 
 
 def test_strangers_of_the_same_population_are_not():
@@ -135,7 +160,7 @@ def test_synthesizers_that_never_saw_the_target_are_accused_within_the_level():
 
 
 def test_a_secret_of_many_values_is_not_rebuilt_from_counts():
-    assert audit.exact_synthetic_rates(MEMBERS, OTHERS, OTHERS, secret="ward", guesses=20).reconstruction is None
+    assert audit.exact_synthetic_rates(MEMBERS, people(90, 3), OTHERS, secret="ward", guesses=20).reconstruction is None
     assert rates(people(600, 3)).reconstruction is not None
 
 
@@ -216,7 +241,8 @@ def test_a_target_needs_all_columns():
 
 def test_missing_values_are_a_value_and_a_table_of_one_row_is_a_table():
     known = {"age": np.array([30.0, np.nan] * 20), "ward": np.array(["a", None] * 20, dtype=object), "ill": [0, 1] * 20}
-    found = audit.exact_synthetic_rates(known, known, known, secret="ill", guesses=20)
+    others = {name: values[:38] for name, values in known.items()}
+    found = audit.exact_synthetic_rates(known, known, others, secret="ill", guesses=20)
     assert found.inference.members.rate.value == 1.0  # by what is missing
     assert found.accused == ()
     one = {name: [values[0]] for name, values in MEMBERS.items()}

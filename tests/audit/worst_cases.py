@@ -58,8 +58,10 @@ def samplers() -> list[tuple[Any, float, int]]:
     ]
 
 
-def training(sampling: Any, claimed: float, runs: int) -> WorstCase:
-    """One record in a direction of its own: the model is linear, so that its gradient is the record."""
+def training(sampling: Any, claimed: float, runs: int, taken: Any = None) -> WorstCase:
+    """One record in a direction of its own: the model is linear, so that its gradient is the record.
+
+    The twin has half of the noise, or it is the sampler `taken` that chooses its records."""
     import torch
 
     from privet.deep.training import training_of
@@ -68,23 +70,23 @@ def training(sampling: Any, claimed: float, runs: int) -> WorstCase:
     unit, size = Unit(sampling.relations[0]), getattr(sampling, "n", 3)
     none = torch.full((2,), torch.nan) if unit.relation == "zero_out" else None  # a record that is none stands in
 
-    def planned(multiplier: float) -> deep.Plan:
+    def planned(multiplier: float, by: Any = sampling) -> deep.Plan:
         return deep.Plan(
-            noise_multiplier=multiplier, delta=DELTA, steps=sampling.round_steps, sampling=sampling, unit=unit,
-            expected_batch=1.0,
+            noise_multiplier=multiplier, delta=DELTA, steps=by.round_steps, sampling=by, unit=unit, expected_batch=1.0,
         )  # fmt: skip
 
     def train(rows: list[Any], made: Any) -> Any:
         there = [*rows, none] if none is not None and len(rows) < size else rows
         return made.release(deep.Records((torch.stack(there),))).value
 
-    whole, half = (training_of(planned(each), 2) for each in (claimed, claimed / 2.0))
+    broken = planned(claimed / 2.0) if taken is None else planned(claimed, taken)
+    whole, worse = training_of(planned(claimed), 2), training_of(broken, 2)
     return WorstCase(
-        name=f"deep_training, {type(sampling).__name__}",
+        name=f"deep_training, {type(sampling).__name__}{'' if taken is None else ', seldom'}",
         loss=planned(claimed).loss,
         train=lambda rows: train(rows, whole),
-        twin=lambda rows: train(rows, half),
-        flaw="half of the noise",
+        twin=lambda rows: train(rows, worse),
+        flaw="half of the noise" if taken is None else "everybody takes part",
         data=[other] * (size - 1),
         canary=along,
         score=lambda output, canary: float(output["weight"] @ canary.numpy()),
@@ -128,4 +130,5 @@ def cases() -> dict[str, Callable[[], WorstCase]]:
         f"deep_training, {type(sampling).__name__}": partial(training, sampling, claimed, runs)
         for sampling, claimed, runs in samplers()
     }
-    return {**found, "pate_gan, one row": pate_gan}
+    seldom = partial(training, deep.Poisson(q=0.2), 0.5, 200, deep.Poisson(q=1.0))
+    return {**found, "deep_training, Poisson, seldom": seldom, "pate_gan, one row": pate_gan}

@@ -3,6 +3,7 @@
 from tests.mutants.accounting import ACCOUNTING
 from tests.mutants.adaptive import ADAPTIVE
 from tests.mutants.attacks import ATTACKS
+from tests.mutants.attacks_disclosure import DISCLOSURE
 from tests.mutants.audit import AUDIT
 from tests.mutants.deep import DEEP
 from tests.mutants.deep_engines import DEEP_ENGINES
@@ -32,6 +33,7 @@ ROOMS = (
     DEEP,
     DEEP_ENGINES,
     DEEP_NOISE,
+    DISCLOSURE,
     LEARN,
     LEARN_MORE,
     LEDGER,

@@ -84,7 +84,7 @@ plant(
 )
 plant(
     "a model's error is quoted",
-    "audit:membership.signals._failed",
+    "audit:answers.failed",
     "({type(problem).__name__})",
     "({problem})",
     MEMBERSHIP,
@@ -106,8 +106,8 @@ plant(
 plant(
     "exposure: nats for bits",
     "audit:disclosure.exposure.exposure",
-    "-np.log2((1.0 + below) / (many + 1.0))",
-    "-np.log((1.0 + below) / (many + 1.0))",
+    "np.log2((many + 1.0) / (1.0 + below))",
+    "np.log((many + 1.0) / (1.0 + below))",
     EXPOSURE,
 )
 plant(

@@ -1,5 +1,6 @@
 """Singling out, linkability and inference by a synthetic table, beside the same on people who were not in the data."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -52,8 +53,8 @@ class SyntheticRates:
 
     `reconstruction` is inference of a yes-or-no secret from the table's counts, solved together; None where the
     secret has other values. `distances` are the median distances of members and of others to the nearest synthetic
-    row: shown because people ask, and no evidence in either direction. Exact figures about private rows: not
-    releasable.
+    row: shown because people ask, and no evidence in either direction. `shared` is the share of others who are equal to a
+    member: a person on both sides hides what leaks. Exact figures about private rows: not releasable.
     """
 
     singling_out: Beside
@@ -61,6 +62,7 @@ class SyntheticRates:
     inference: Beside
     reconstruction: Beside | None
     distances: tuple[float, float]
+    shared: float = 0.0
 
     @property
     def named(self) -> dict[str, Beside]:
@@ -87,6 +89,7 @@ class SyntheticRates:
             "people": self.inference.members.many,
             "accused": list(self.accused),
             "distances, no evidence": list(self.distances),
+            "others equal to a member": self.shared,
             "releasable": False,
         }
 
@@ -100,6 +103,11 @@ class SyntheticRates:
         ]
         if self.reconstruction is not None:
             lines.append(f"Rebuilt from counts: {self.reconstruction}.")
+        if self.shared:
+            lines.append(
+                f"Of the people not in it {100.0 * self.shared:.3g}% have the row of one who is; the same person on both "
+                "sides would hide what leaks."
+            )
         lines += [
             f"Median distance to the nearest synthetic row: {self.distances[0]:.3g} in the data, {self.distances[1]:.3g} "
             "not in it. This is no evidence in either direction: copies can be far, and strangers near.",
@@ -144,9 +152,12 @@ def exact_synthetic_rates(
     names = list(inside.values)
     if set(names) != set(table.values) or set(names) != set(outside.values):
         raise InvalidData("members, others and the synthetic table must have the same columns")
+    if not min(len(inside), len(table), len(outside)):
+        raise InvalidData("members, others and the synthetic table need a row each at least")
     inside, table, outside = alike(inside, table, outside)
     if secret not in names or len(names) < 2:
         raise InvalidParameter("secret must be one of two or more columns")
+    shared = _shared(inside, table, outside, names)
     rest = [name for name in names if name != secret]
     first = list(known) if known is not None else rest[: max(1, len(rest) // 2)]
     second = [name for name in names if name not in first]
@@ -167,7 +178,20 @@ def exact_synthetic_rates(
         inference=Beside(*(Share(each, len(people[0]), level) for each in inferred)),
         reconstruction=_rebuilt(people, table, rest, secret, level),
         distances=(near[0], near[1]),
+        shared=shared,
     )
+
+
+def _shared(inside: Columns, table: Columns, outside: Columns, names: list[str]) -> float:
+    """The share of others who are equal to a member; others who are the members, or the synthetic rows, are refused."""
+    one, made, two = (
+        Counter(zip(*(each.values[name].astype(str).tolist() for name in names), strict=True))
+        for each in (inside, table, outside)
+    )
+    for which, rows in (("members", one), ("synthetic rows", made)):
+        if rows == two:
+            raise InvalidData(f"others must be people who were not in the data: these are the very {which}")
+    return sum(many for row, many in two.items() if row in one) / len(outside)
 
 
 def _sample(columns: Columns, many: int, rng: Any) -> Columns:

@@ -205,3 +205,9 @@ def test_a_claim_without_a_pure_epsilon_is_not_refuted_by_one_run():
     seen = audit.Hits(20, 20, 2.0**-20, one_run=True)
     assert audit.known_rate_test(seen, claim=privacy.GaussianLoss(1.0)).p_value == 1.0
     assert audit.known_rate_test(audit.Hits(20, 20, 2.0**-20), claim=privacy.GaussianLoss(1.0)).verdict == "violated"
+
+
+def test_a_secret_behind_all_others_has_no_bits_and_not_minus_none():
+    bits = audit.exposure([5.0], np.ones(7), by=audit.Sampled()).bits
+    assert bits.tolist() == [0.0]
+    assert not np.signbit(bits).any()

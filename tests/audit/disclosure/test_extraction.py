@@ -67,3 +67,14 @@ def test_answers_that_are_no_logarithms_are_refused():
         audit.extract(lambda texts: np.zeros((len(texts), 3)), alphabet="ab", length=3)
     with pytest.raises(InvalidParameter):
         audit.extract(chain(), alphabet="aa", length=3)
+
+
+def test_what_a_model_says_when_it_fails_is_not_quoted():
+    def failing(texts):
+        raise KeyError("SECRET")
+
+    with pytest.raises(InvalidData, match=r"following failed on the records it was asked about \(KeyError\)") as caught:
+        audit.extract(failing, alphabet="ab", length=2)
+    assert "SECRET" not in str(caught.value)
+    with pytest.raises(InvalidData, match="answers of following must be numbers"):
+        audit.extract(lambda texts: [["SECRET", "x"]] * len(texts), alphabet="ab", length=2)

@@ -95,3 +95,44 @@ def test_what_cannot_be_judged_is_refused():
         )
     with pytest.raises(InvalidParameter):
         audit.invert(taught, members=good, others=good, values=["A/A"], sigma=1.0, given_rest=lambda rest: rest)
+
+
+def fails(*given):
+    raise ValueError("SECRET 12345")
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        ({"members": ([0], ["A/A"], ["SECRET"])}, "outcomes of members must be numbers"),
+        ({"predict": fails}, r"predict failed on the records it was asked about \(ValueError\)"),
+        ({"predict": lambda rest, value: ["SECRET"] * len(rest)}, "outcomes of predict must be numbers"),
+        ({"predict": lambda rest, value: [1.0]}, "an outcome for each record"),
+        ({"given_rest": fails}, "given_rest failed on the records"),
+        ({"given_rest": lambda rest: [["SECRET"] * 3] * len(rest)}, "shares of given_rest must be numbers"),
+    ],
+)
+def test_no_word_of_a_record_is_in_an_error(change, wanted):
+    good = {"predict": taught, "members": people(5, 0), "others": people(5, 1), "given_rest": lambda rest: SHARES[rest]}
+    given = {**good, **change}
+    with pytest.raises(InvalidData, match=wanted) as caught:
+        audit.invert(given.pop("predict"), **given, values=VALUES, sigma=1.0)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_what_is_common_decides_where_outcomes_say_nothing():
+    rest, hidden = np.zeros(200, dtype=int), np.array(["A/A"] * 20 + ["A/G"] * 180)
+    told = (rest, hidden, np.zeros(200))
+    shares = np.array([[0.1, 0.9, 0.0]])
+    found = audit.invert(lambda rest, value: np.zeros(len(rest)), members=told, others=told, values=VALUES, sigma=1.0,
+                         given_rest=lambda rest: shares[rest])  # fmt: skip
+    assert found.exact_members.rate.value == found.exact_majority.rate.value == 0.9
+
+
+def test_both_ends_of_the_gap_share_one_level():
+    found = run(taught)
+    sides, kind = (found.exact_members, found.exact_others), type(found.exact_members)
+    ends = [kind(each.right, each.many, found.alpha / 2.0).rate for each in sides]
+    assert found.leak.low == ends[0].low - ends[1].high
+    assert found.leak.high == ends[0].high - ends[1].low

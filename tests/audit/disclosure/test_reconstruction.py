@@ -76,3 +76,20 @@ def test_what_cannot_be_solved_is_refused():
         audit.reconstruct(np.eye(2), [1.0, 0.0], by="lp")
     with pytest.raises(InvalidParameter, match="at least one"):
         audit.reconstruct_table((2, 2), {})
+
+
+def test_words_for_numbers_are_refused_without_being_quoted():
+    for given in ([["SECRET"]], [1.0]), ([[1.0]], ["SECRET"]):
+        with pytest.raises(InvalidData, match="must be numbers") as caught:
+            audit.reconstruct(*given)
+        assert "SECRET" not in str(caught.value)
+    with pytest.raises(InvalidData, match="must be numbers"):
+        audit.reconstruct_table((2,), {(0,): ["SECRET", 1]})
+    with pytest.raises(InvalidData, match="finite counts"):
+        audit.reconstruct_table((2,), {(0,): [np.nan, 1]})
+
+
+@pytest.mark.parametrize("axes", [(2,), (-1,), (0, 0), 0, "a"])
+def test_axes_that_a_table_has_not_are_refused(axes):
+    with pytest.raises(InvalidParameter, match="the axes of the table"):
+        audit.reconstruct_table((2, 2), {axes: [1, 1]})

@@ -363,3 +363,24 @@ def test_a_suspect_that_every_shadow_model_was_trained_on_is_refused(tmp_path):
         audit.rmia(Learned(x[:5], None), suspects(10), made, population=records(20, start=1000))
     with pytest.raises(InvalidParameter, match="not trained on it"):
         audit.lira(Learned(x[:5], None), suspects(10), made, online=False)
+
+
+def test_members_who_are_all_on_both_sides_are_nobody():
+    x, y = records(20)
+    with pytest.raises(InvalidData, match="nobody left"):
+        audit.Suspects.of(members=(x, y), others=(x[:5], y[:5]), leave_out_shared=True)
+
+
+def test_predictions_that_are_too_few_or_too_large():
+    class Wide:
+        def __init__(self, many):
+            self.many = many
+
+        def predict(self, x):
+            return np.full(self.many, 1e200) ** 2  # overflows, as a model's own product does
+
+    who = suspects()
+    found = audit.loss_attack(Wide(len(who.y)), who)
+    assert found.exact_area.auc.value == 0.5
+    with pytest.raises(InvalidData, match="one number for each record"):
+        audit.loss_attack(Wide(3), who)

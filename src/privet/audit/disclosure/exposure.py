@@ -9,6 +9,7 @@ import numpy as np
 from privet._calls import door
 from privet._numerics import Array, special
 from privet._validate import at_least, count, fraction, open_fraction
+from privet.audit.answers import numbers
 from privet.audit.claim import Claim, as_claim
 from privet.audit.counts import Hits
 from privet.audit.result import ADD_REMOVE, CurveTest, LowerBound
@@ -203,7 +204,7 @@ def exposure(
         ranks = np.maximum(below + (many == size - 1.0), 1)
         bits, ceiling, method = math.log2(size) - np.log2(ranks), math.log2(size), "by rank"
     else:
-        bits, ceiling, method = -np.log2((1.0 + below) / (many + 1.0)), math.log2(many + 1.0), "sampled"
+        bits, ceiling, method = np.log2((many + 1.0) / (1.0 + below)), math.log2(many + 1.0), "sampled"
         if isinstance(way, Extrapolated):
             bits, fitted = _extrapolated(inside, others, bits)
             method, ceiling = ("extrapolated", math.inf) if fitted else (method, ceiling)
@@ -215,10 +216,7 @@ def exposure(
 
 
 def _scores(secrets: Any, references: Any) -> tuple[Array, Array]:
-    try:
-        inside, others = np.asarray(secrets, dtype=float), np.asarray(references, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidData("scores must be numbers") from None
+    inside, others = numbers("scores", secrets), numbers("scores", references)
     if inside.ndim == 2 and inside.shape[1] == 1:
         inside = inside[:, 0]
     if inside.ndim != 1 or not inside.size or others.ndim not in (1, 2) or not others.size:

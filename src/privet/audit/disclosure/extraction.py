@@ -10,6 +10,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import count
+from privet.audit.answers import answered, numbers
 from privet.errors import InvalidData, InvalidParameter
 
 Next = Callable[[list[str]], Array]
@@ -82,7 +83,7 @@ def extract(
 
 
 def _answers(following: Next, texts: list[str], symbols: int) -> Array:
-    rows = np.asarray(following(texts), dtype=float)
+    rows = numbers("answers of following", answered("following", following, texts))
     if rows.shape != (len(texts), symbols) or np.isnan(rows).any() or (rows > 1e-9).any():
         raise InvalidData("following(beginnings) must give a row of logarithms of probabilities for each beginning")
     return np.minimum(rows, 0.0)

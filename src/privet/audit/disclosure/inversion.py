@@ -8,6 +8,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import above, open_fraction
+from privet.audit.answers import answered, numbers
 from privet.audit.statistics.clopper_pearson import rate_above, rate_below
 from privet.audit.statistics.roc import Interval
 from privet.errors import InvalidData, InvalidParameter
@@ -118,7 +119,7 @@ def invert(
     common = np.concatenate(shares).mean(axis=0)
     found = []
     for (rest, hidden, outcome), own in zip(people, shares, strict=True):
-        told = np.stack([np.asarray(predict(rest, value), dtype=float).reshape(len(hidden)) for value in kinds], axis=1)
+        told = np.stack([_told(predict, rest, value, len(hidden)) for value in kinds], axis=1)
         with np.errstate(divide="ignore"):
             prior = np.log(own if use_rest else common[None])
         guess = np.argmax(prior - 0.5 * ((outcome[:, None] - told) / spread) ** 2, axis=1)
@@ -137,7 +138,7 @@ def invert(
 def _checked(name: str, records: Records, kinds: list[Any]) -> tuple[Any, Array, Array]:
     if not isinstance(records, tuple | list) or len(records) != 3:
         raise InvalidData(f"{name} are a triple: other attributes, hidden attribute, outcome")
-    rest, hidden, outcome = records[0], np.asarray(records[1]), np.asarray(records[2], dtype=float)
+    rest, hidden, outcome = records[0], np.asarray(records[1]), numbers(f"outcomes of {name}", records[2])
     if hidden.ndim != 1 or hidden.shape != outcome.shape or not hidden.size or np.isnan(outcome).any():
         raise InvalidData(f"{name} need a hidden value and an outcome (not NaN) each, and at least one record")
     place = {str(kind): at for at, kind in enumerate(kinds)}
@@ -148,7 +149,14 @@ def _checked(name: str, records: Records, kinds: list[Any]) -> tuple[Any, Array,
 
 
 def _prior(given_rest: Callable[[Any], Any], rest: object, many: int, kinds: int) -> Array:
-    shares = np.asarray(given_rest(rest), dtype=float)
+    shares = numbers("shares of given_rest", answered("given_rest", given_rest, rest))
     if shares.shape != (many, kinds) or np.isnan(shares).any() or (shares < 0.0).any():
         raise InvalidData("given_rest(rest) must give a share for each record and each of values=")
     return shares
+
+
+def _told(predict: Predict, rest: object, value: object, many: int) -> Array:
+    found = numbers("outcomes of predict", answered("predict", predict, rest, value))
+    if found.size != many:
+        raise InvalidData("predict(rest, value) must give an outcome for each record")
+    return found.reshape(many)

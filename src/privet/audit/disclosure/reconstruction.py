@@ -10,6 +10,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import count
+from privet.audit.answers import numbers
 from privet.errors import InvalidData, InvalidParameter
 
 
@@ -91,7 +92,7 @@ def reconstruct(queries: object, answers: object, *, by: Decoder | None = None) 
     >>> reconstruct(subsets, subsets @ secret).right(secret)
     1.0
     """
-    rows, seen = np.asarray(queries, dtype=float), np.asarray(answers, dtype=float)
+    rows, seen = numbers("queries", queries), numbers("answers", answers)
     if rows.ndim != 2 or seen.shape != (len(rows),) or not rows.size:
         raise InvalidData("queries are rows, one for each answer")
     if not (np.isfinite(rows).all() and np.isfinite(seen).all()):
@@ -115,9 +116,13 @@ def reconstruct_table(
     cells = np.array(list(product(*map(range, sizes))), dtype=np.int64).reshape(-1, len(sizes))
     rows, seen = [], []
     for axes, given in marginals.items():
-        wanted, told = tuple(sizes[axis] for axis in axes), np.asarray(given, dtype=float)
-        if told.shape != wanted or len(set(axes)) < len(axes):
-            raise InvalidData("a marginal must have the sizes of the axes that it keeps, each axis once")
+        if not isinstance(axes, tuple) or len(set(axes)) < len(axes) or not set(axes) <= set(range(len(sizes))):
+            raise InvalidParameter(
+                "a marginal is named by the axes of the table that it keeps, as a tuple, each axis once"
+            )
+        wanted, told = tuple(sizes[axis] for axis in axes), numbers("counts of a marginal", given)
+        if told.shape != wanted or not np.isfinite(told).all():
+            raise InvalidData("a marginal must have the sizes of the axes that it keeps, and finite counts")
         place = (
             np.ravel_multi_index(tuple(cells[:, list(axes)].T), wanted)
             if axes

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array, special
+from privet.audit.answers import answered, failed
 from privet.audit.observed import text_of
-from privet.errors import InvalidData, InvalidParameter, PrivetError
+from privet.errors import InvalidData, InvalidParameter
 
 Model = Any  # anything with predict_proba or predict, a torch module that gives logits, or a function (x, y) -> losses
 Augment = Callable[[Array], Array]
@@ -26,11 +27,14 @@ def losses(model: Model, x: Array, y: Array) -> Array:
     if logs is not None:
         return -_own(logs, _places(model, y, logs.shape[1]))
     if hasattr(model, "predict"):
-        told, wanted = (_numbers(each).reshape(len(y)) for each in (_called(model.predict, x), y))
-        return np.asarray((told - wanted) ** 2)
+        told, wanted = (_numbers(each).reshape(-1) for each in (answered("the model", model.predict, x), y))
+        if len(told) != len(wanted):
+            raise InvalidData("predict must give one number for each record")
+        with np.errstate(over="ignore"):
+            return np.asarray((told - wanted) ** 2)
     if not callable(model):
         raise InvalidParameter("a model has predict_proba or predict, or is a function of (x, y) that gives losses")
-    found = _called(model, x, y)
+    found = answered("the model", model, x, y)
     if found.shape != y.shape:
         raise InvalidData("the function must give one loss for each record")
     return _numbers(found)
@@ -64,7 +68,7 @@ def sureness(model: Model, x: Array, y: Array) -> Array:
 def log_probabilities(model: Model, x: Array) -> Array | None:
     """The logarithms of a model's probabilities, a column for each class; None of a model that has none."""
     if hasattr(model, "predict_proba"):
-        shares = _called(model.predict_proba, x).astype(float)
+        shares = answered("the model", model.predict_proba, x).astype(float)
         if shares.ndim != 2 or len(shares) != len(x) or np.isnan(shares).any():
             raise InvalidData("predict_proba must give a row of probabilities for each record")
         with np.errstate(divide="ignore"):
@@ -98,7 +102,7 @@ def _plain(model: Model, part: Any) -> Any:
     try:
         return model(part)
     except Exception as problem:
-        raise _failed(problem) from None
+        raise failed("the model", problem) from None
 
 
 def _places(model: Model, y: Array, classes: int) -> Array:
@@ -117,16 +121,6 @@ def _own(logs: Array, places: Array) -> Array:
     return np.where(places >= 0, logs[np.arange(len(places)), np.maximum(places, 0)], _LEAST)
 
 
-def _called(function: Callable[..., Any], *arguments: Array) -> Array:
-    """The answer of a model; an error of its own is told by its kind alone, since its text may quote a record."""
-    try:
-        return np.asarray(function(*arguments))
-    except PrivetError:
-        raise
-    except Exception as problem:
-        raise _failed(problem) from None
-
-
 def _numbers(values: Array) -> Array:
     """Numbers, none of them NaN. What stands there instead is not quoted: it is a record's."""
     try:
@@ -138,10 +132,6 @@ def _numbers(values: Array) -> Array:
     if np.isnan(found).any():
         raise InvalidData("predictions, labels and losses must be numbers, not NaN")
     return found
-
-
-def _failed(problem: Exception) -> InvalidData:
-    return InvalidData(f"the model failed on the records it was asked about ({type(problem).__name__})")
 
 
 def augmented(x: Array, augment: Sequence[Augment]) -> list[Array]:

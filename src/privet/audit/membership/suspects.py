@@ -65,6 +65,10 @@ class Suspects:
         if flag("leave_out_shared", leave_out_shared):
             names_in, names_out = record_names(x_in, y_in), record_names(x_out, y_out)
             alone_in, alone_out = ~np.isin(names_in, names_out), ~np.isin(names_out, names_in)
+            if not alone_in.any() or not alone_out.any():
+                raise InvalidData(
+                    "all members, or all others, are on both sides: there is nobody left to be told apart"
+                )
             x_in, y_in, x_out, y_out = x_in[alone_in], y_in[alone_in], x_out[alone_out], y_out[alone_out]
         inside = np.concatenate((np.ones(len(y_in), dtype=bool), np.zeros(len(y_out), dtype=bool)))
         return cls(np.concatenate((x_in, x_out)), np.concatenate((y_in, y_out)), inside, real)

@@ -14,6 +14,7 @@ from privet.cli.audit.shared import (
     LevelOption,
     PageOption,
     audit_app,
+    check_written,
     claimed,
     columns_of,
     numbers_of,
@@ -94,6 +95,7 @@ def attack_model(
     from privet import audit, learn, report
 
     check_plot(plot)
+    check_written(html, certificate)
     if (attack == "quantile") != (strangers is not None) or (attack == "loss" and fpr is not None):
         raise InvalidParameter(
             "--attack quantile learns on --strangers (and has an --fpr); the loss attack has neither"
@@ -102,19 +104,20 @@ def attack_model(
     inside, outside, *learned = _alike(model, label, members, others, *([] if strangers is None else [strangers]))
     who = audit.Suspects.of(members=inside, others=outside, real=not made_up, leave_out_shared=True)
     shared = len(inside[1]) + len(outside[1]) - len(who.included)
-    if shared and not json:
-        typer.echo(f"{shared:,} records are equal to one on the other side, and were left out.")
     price = None if epsilon is None and claim is None else claimed(epsilon, delta, claim, relation)
     if not learned:
         found = audit.loss_attack(model, who, claim=price, alpha=alpha)
     else:
         rate = 0.01 if fpr is None else fpr
         found = audit.quantile_attack(model, who, strangers=learned[0], fpr=rate, claim=price, alpha=alpha)
+    made = audit.certify(found, name=file.name, key=sign)
     if plot is not None:
         report.save_figure(report.roc_figure(found, name=file.name), plot)
     if not json:
+        if shared:
+            typer.echo(f"{shared:,} records are equal to one on the other side, and were left out.")
         typer.echo(found.explain() + "\n")
-    show(audit.certify(found, name=file.name, key=sign), json=json, certificate=certificate, html=html)
+    show(made, json=json, certificate=certificate, html=html)
 
 
 @audit_app.command("exposure", epilog=_EXPOSURE)
@@ -147,23 +150,27 @@ def exposed(
     from privet.privacy import Unit
 
     check_plot(plot)
+    check_written(html, certificate)
+    price = None if epsilon is None and claim is None else claimed(epsilon, delta, claim, relation)
+    if bits is None and price is not None:
+        raise InvalidParameter("a claim is tested at a number of bits that was fixed in advance: give --bits")
     found = _exposure(file, space, copies, extrapolate)
+    made = None
+    if bits is not None and price is not None:
+        made = audit.certify(found.test(bits=bits, claim=price, alpha=alpha), name=file.name, key=sign)
+    elif bits is not None:
+        bound = found.lower(bits=bits, delta=delta, alpha=alpha, unit=Unit(relation))
+        made = audit.certify(bound, name=file.name, key=sign)
     if plot is not None:
         report.save_figure(report.exposure_figure(found), plot)
-    if bits is None:
-        if epsilon is not None or claim is not None:
-            raise InvalidParameter("a claim is tested at a number of bits that was fixed in advance: give --bits")
+    if made is None:
         most = None if found.method == "extrapolated" else found.ceiling  # a fitted law has none
         figures = {"bits": found.bits.tolist(), "mean": found.mean, "ceiling": most, "method": found.method}
         print_json(figures) if json else typer.echo(found.explain())
         return
     if not json:
         typer.echo(found.explain() + "\n")
-    if epsilon is None and claim is None:
-        result: Any = found.lower(bits=bits, delta=delta, alpha=alpha, unit=Unit(relation))
-    else:
-        result = found.test(bits=bits, claim=claimed(epsilon, delta, claim, relation), alpha=alpha)
-    show(audit.certify(result, name=file.name, key=sign), json=json, certificate=certificate, html=html)
+    show(made, json=json, certificate=certificate, html=html)
 
 
 @audit_app.command("table", epilog=_TABLE)
@@ -188,18 +195,19 @@ def table_risk(
     from privet.queries import Table
 
     check_plot(plot)
+    check_written(html, certificate)
     names = [name.strip() for name in quasi.split(",") if name.strip()]
     table = Table(file, schema=schema, separator=o.mark(separator), decimal=o.mark(decimal))
     with progress():
         found = audit.exact_reidentification(table, quasi=names, sensitive=sensitive)
         smallest = audit.exact_identifying_sets(table, names) if sets else None
+    made = audit.certify(found, name=Path(file).name, key=sign)
     if plot is not None:
         report.save_figure(report.cells_figure(found), plot)
     if not json:
         typer.echo(found.explain())
         if smallest is not None:
             typer.echo("\n" + smallest.explain())
-    made = audit.certify(found, name=Path(file).name, key=sign)
     show(made, json=json, certificate=certificate, html=html, facts=False)  # its words are printed already
 
 
@@ -210,6 +218,8 @@ def _alike(model: Any, label: str | None, *paths: Path) -> list[tuple[Any, Any]]
     read = [_records(model, path, label) for path in paths]
     classes = getattr(model, "classes_", None)
     for path, (names, _, labels) in zip(paths, read, strict=True):
+        if not len(labels):
+            raise InvalidParameter(f"{path.name!r} has no records")
         if names != read[0][0]:
             raise InvalidParameter(
                 f"{path.name!r} has the columns {', '.join(names)[:200]}, and {paths[0].name!r} has "
@@ -241,17 +251,25 @@ def _records(model: Any, path: Path, label: str | None) -> tuple[list[str], Any,
     if words or not names:
         told = f"{path.name!r} has words in the column {words[0]!r}" if words else f"{path.name!r} has the label alone"
         raise InvalidParameter(f"{told}: a model that was not fitted to a table reads columns of numbers")
+    odd = next((name for name in names if not np.isfinite(held[name]).all()), None)
+    if odd is not None:
+        raise InvalidParameter(f"{path.name!r} has numbers that are missing or infinite in the column {odd!r}")
     return names, np.stack([held[name] for name in names], axis=1), np.asarray(held[label])
 
 
 def _exposure(file: Path, space: float, copies: int, extrapolate: bool) -> "Exposure":
     from privet import audit
 
-    rows = list(csv.DictReader(read(file).splitlines()))
+    lines = read(file).splitlines()
     try:
-        scores = [(float(row["score"]), int(row["inserted"])) for row in rows]
-    except (KeyError, ValueError, TypeError):
+        rows = list(csv.DictReader(lines))
+        scores = [(float(row["score"]), ("0", "1").index(row["inserted"].strip())) for row in rows]
+    except (AttributeError, KeyError, ValueError, TypeError, csv.Error):
         raise InvalidParameter("expected a CSV file with the columns score and inserted (0 or 1)") from None
     inside, others = ([score for score, put in scores if put == wanted] for wanted in (1, 0))
+    if not inside or not others:
+        raise InvalidParameter(
+            f"{file.name!r} needs secrets (inserted 1) and candidates that were not put in (inserted 0)"
+        )
     by = audit.Extrapolated() if extrapolate else None
     return audit.exposure(inside, others, space=space, by=by, copies=copies)

@@ -1,5 +1,6 @@
 """The common ground of the commands of `privet audit`: options, claims, code named by module:name, and output."""
 
+import csv
 import json as json_text
 import sys
 from collections.abc import Mapping
@@ -90,6 +91,15 @@ def read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise InvalidParameter(f"cannot read {path.name!r}: {error.strerror}") from None
+    except UnicodeDecodeError:  # its text quotes bytes of the file
+        raise InvalidParameter(f"cannot read {path.name!r}: it is no text (UTF-8)") from None
+
+
+def check_written(*paths: Path | None) -> None:
+    """Refuse before computing, and before private figures are shown, what could not be written."""
+    for path in paths:
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise InvalidParameter(f"cannot write {path.name!r}: its folder does not exist, or it is one")
 
 
 def show(
@@ -155,6 +165,8 @@ def columns_of(path: Path, numbers: Mapping[str, bool] | None = None) -> dict[st
         try:
             parquet = path.suffix == ".parquet"
             held = connection.read_parquet(str(path)) if parquet else connection.read_csv(str(path), all_varchar=True)
+            if not parquet:
+                _check_header(path, len(held.columns))
             missing = [name for name in numbers or () if name not in held.columns]
             if missing:
                 raise InvalidParameter(f"{path.name!r} has no column {missing[0]!r}")
@@ -164,6 +176,19 @@ def columns_of(path: Path, numbers: Mapping[str, bool] | None = None) -> dict[st
             }
         except duckdb.Error:
             raise InvalidParameter(f"{path.name!r} cannot be read as Parquet or CSV") from None
+
+
+def _check_header(path: Path, columns: int) -> None:
+    """A refusal of a column that is named twice: a reader would give the second one a name of its own."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        first = file.readline()
+    for mark in ",;\t|":
+        try:
+            names = next(csv.reader([first], delimiter=mark), [])
+        except csv.Error:  # longer than a reader takes
+            continue
+        if len(names) == columns > 1 and len(set(names)) < columns:
+            raise InvalidParameter(f"the first line of {path.name!r} must name the columns, each once")
 
 
 def _column(held: Any, name: str, number: bool | None) -> Any:

@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from privet.cli import options as o
-from privet.cli.audit.shared import LevelOption, audit_app, columns_of, numbers_of
+from privet.cli.audit.shared import LevelOption, audit_app, columns_of, numbers_of, read
 from privet.cli.output import check_plot, print_json
-from privet.errors import InvalidParameter
 
 _EXAMPLES = """\
 Examples (begin with: privet table draft real.csv --out real.toml, and fill in the bounds):
@@ -44,10 +43,7 @@ def synthetic_rates(
     from privet.tables import read_schema
 
     check_plot(plot)
-    try:
-        columns = read_schema(schema.read_text(encoding="utf-8"))[0]
-    except OSError as problem:
-        raise InvalidParameter(f"cannot read {schema.name!r}: {problem.strerror}") from None
+    columns = read_schema(read(schema))[0]
     tables = [columns_of(path, numbers_of(columns)) for path in (real, made, holdout)]
     chosen = None if known is None else [name.strip() for name in known.split(",") if name.strip()]
     found = audit.exact_synthetic_rates(*tables, secret=secret, known=chosen, guesses=guesses, alpha=alpha)
