@@ -17,17 +17,17 @@ from privet.errors import InvalidParameter
 
 Array = NDArray[Any]  # of floats; numpy's stubs widen the scalar type at every turn
 
-UNIT_ROUNDOFF = 2.0**-53
+UNIT_ROUNDOFF = 2.0**-53  # the relative error of one rounding to a double
 LARGEST_EXPONENT = 700.0  # e^700 is a double, and so is its product with whatever is below 1e4
 ROOMY_EXPONENT = 600.0  # the same for products with whatever is below 1e48
 TINY = 1e-300  # keeps quotients and logarithms of nothing finite; added to a bound, it covers masses that underflow
 
 _FINEST = 1074  # every double is a whole multiple of 2^-1074
-_SMALLEST, _LARGEST = 5e-324, math.nextafter(math.inf, 0.0)
+_SMALLEST, _LARGEST = 5e-324, math.nextafter(math.inf, 0.0)  # the ends of the positive doubles
 BEYOND = 2**1100  # stands for infinity and for whatever is larger: beyond every double
 _PLACES = 2000  # decimal places of a Decimal; what lies below them is cut off
 
-_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
+_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of a standard normal variable at 0
 
 
 def is_masked(value: object) -> bool:

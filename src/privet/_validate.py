@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from privet.errors import InvalidParameter
 
-_SMALLEST, _LARGEST = 1e-60, 1e60
-_MOST = 10**18
+_SMALLEST, _LARGEST = 1e-60, 1e60  # beyond, products of a few parameters would leave the doubles
+_MOST = 10**18  # counts are kept as 64-bit numbers
 
 _T = TypeVar("_T")
 

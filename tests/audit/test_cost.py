@@ -189,6 +189,10 @@ def test_a_gross_violation_ends_early_and_its_certificate_repeats_the_bets():
     assert found.calls < 2 * 8_000 * 0.6
     assert found.lower.lower == 0.0
     assert found.test.p_value <= STRICT
+    for words in (str(found), found.explain()):  # a bound for a fixed number of runs does not hold, and none is told
+        assert "no bound" in words.lower()
+        assert "epsilon >=" not in words
+        assert "claims above" not in words
     text = audit.certify(found).to_json()
     again = audit.Certificate.from_json(text)
     assert again.recompute().p_value == pytest.approx(found.test.p_value)
@@ -200,6 +204,7 @@ def test_what_is_not_refuted_is_run_to_its_end_with_the_rest_of_the_level():
     assert (found.verdict, found.stopped, found.calls) == ("not refuted", False, 2_400)
     assert sum(test.share for test, _ in found.tests) == pytest.approx(1.0 - trial.BETTING)
     assert audit.certify(found).follows()
+    assert "bound: epsilon >=" in str(found)
 
 
 PEEKED, LEVEL = 300, 0.2

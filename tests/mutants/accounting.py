@@ -141,15 +141,15 @@ plant(
 plant(
     "an order too many in the conversion",
     "epsilon_of_renyi",
-    "- spread[1] - spread[2]",
-    "- spread[1] - spread[2] * 0.9",
+    "-math.log(delta) / (alpha - 1.0)",
+    "-0.9 * math.log(delta) / (alpha - 1.0)",
     CURVES,
 )
 plant(
     "the conversion of the textbook turned round",
     "log_delta_of_renyi",
-    "(alpha - 1.0) * value",
-    "(alpha - 2.0) * value",
+    "above * value",
+    "(above - 1.0) * value",
     ASIDE,
 )
 plant("deltas of parts forgotten", "Advanced._epsilon", "round_down(delta - total.delta)", "delta", ASIDE)
@@ -336,13 +336,19 @@ plant(
     "value + error",
     STOPPING,
 )
-plant("the upper law loses what lies above the grid", "upper_law", "float(all_p[n] + mesh.p_only)", "0.0", STOPPING)
+plant(
+    "the upper law loses what lies above the grid",
+    "upper_law",
+    "float(all_p[n] + mesh.infinite_upper)",
+    "0.0",
+    STOPPING,
+)
 plant("the upper law rounds down", "upper_law", "mass[1:] += up", "mass[:-1] += up", STOPPING)
 plant(
     "the lower law keeps what it should drop",
     "lower_law",
-    "mesh.impossible * (1.0 - mesh.error)",
-    "mesh.p_only + 1e-3",
+    "mesh.infinite * (1.0 - mesh.error)",
+    "mesh.infinite_upper + 1e-3",
     STOPPING,
 )
 plant("a moment of the wrong order", "_log_moment", "peak + math.log", "0.5 * peak + math.log", STOPPING)

@@ -92,8 +92,8 @@ plant(
 plant(
     "a teacher that fails is dropped",
     "pate:Teachers.vote",
-    "for model in self._models:",
-    "for model in [each for each in self._models if each is not None]:",
+    "for part, model in enumerate(self._models):",
+    "for part, model in enumerate([each for each in self._models if each is not None]):",
     TEACHERS,
 )
 plant(

@@ -24,29 +24,6 @@ def data(rows=200):
     return rng.normal(size=(rows, 4)) + 2.0 * y[:, None], y
 
 
-def test_a_part_depends_on_the_own_id_alone():
-    partition = pate.KeyedPartition(7, KEY)
-    ids = np.arange(500)
-    parts = partition.assign(ids)
-    assert parts.min() >= 0
-    assert parts.max() < 7
-    assert np.bincount(parts, minlength=7).min() > 40
-    shuffled = np.random.default_rng(0).permutation(500)
-    assert np.array_equal(partition.assign(ids[shuffled]), parts[shuffled])
-    assert np.array_equal(partition.assign(ids[:-1]), parts[:-1])
-    assert np.array_equal(partition.assign(ids.astype(np.int32)), parts)
-    assert not np.array_equal(pate.KeyedPartition(7, b"other").assign(ids), parts)
-    assert partition.assign([]).tolist() == []
-
-
-@pytest.mark.parametrize("ids", [[1.5], [None], [True], [[1]], [("a",)]])
-def test_ids_are_whole_numbers_or_texts(ids):
-    held = np.empty(1, dtype=object)
-    held[0] = ids[0]
-    with pytest.raises(InvalidData, match="whole numbers or texts"):
-        pate.KeyedPartition(3, KEY).assign(held)
-
-
 def test_one_more_row_changes_one_teacher():
     X, y = data()
     rng = np.random.default_rng(2)

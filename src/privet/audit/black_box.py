@@ -116,8 +116,9 @@ def mechanism(
     `mechanism` is anything with `.release(value)`, or a callable. The claim is a price (`claim`), an `epsilon` with or
     without `delta`, or its own `.loss`; a number as `claim` is an epsilon. `neighbours` are pairs for the claim's relation
     (a family such as `audit.Tables`, or a list); for our own additive mechanisms they follow from the declared sensitivity.
-    `delta` is also where the bound is told. Some of the runs choose events, the others test them once. `timed` looks at the
-    run time as well (one by one, slower); `look_at` restricts the search to some kinds of events.
+    `delta` is also the delta at which the lower bound is reported. Some of the runs choose events, the others test them
+    once. `timed` looks at the run time as well (one by one, slower); `look_at` restricts the search to some kinds of
+    events.
 
     Every run gets a copy of its input, the worlds take turns in random order. `fresh` makes a new instance for each run,
     where a mechanism keeps something from run to run. Outputs of any kind are taken apart into numbers; for those that
@@ -144,7 +145,8 @@ def mechanism(
     price = claim_of(mechanism, claim, epsilon, delta)
     runs, level = count("runs", runs, 4), open_fraction("alpha", alpha)
     at = delta_of(price) if delta is None else fraction("delta", delta)
-    pairs = pairs_of(mechanism, price, neighbours, notes := list[str]())
+    notes: list[str] = []
+    pairs = pairs_of(mechanism, price, neighbours, notes)
     subject = Subject(mechanism, fresh=fresh, view=view, features=features, score=score, timed=timed)
     crew = Crew(count("jobs", jobs, 1))
     crew.engaged(subject, pairs)
@@ -178,7 +180,8 @@ class _Audit:
         subject.ran.update(release=0, simulate=0)
         bets = Bets.on(search.scouted, self.claim, self.alpha) if self.stop else None
         worlds = self._tested(scout, search, left, right, bets)
-        tests, part = list[tuple[CurveTest, Witness]](), 1.0 if bets is None else 1.0 - BETTING
+        tests: list[tuple[CurveTest, Witness]] = []
+        part = 1.0 if bets is None else 1.0 - BETTING
         stopped = bets is not None and bets.test.verdict == "violated"
         if bets is not None and stopped:
             tests.append((bets.decided(self.claim, self.alpha, _HOW), search.witnesses[0]))
@@ -280,8 +283,8 @@ def _depends(subject: Subject, twin: Any | None, worlds: Encoded, test: CurveTes
         return found
     if accused and (kept := held(subject, witness.encoder, (witness.left, witness.right), worlds.columns)):
         return kept
-    beside = replace(subject, mechanism=twin, told=None, notes=[], ran={"release": 0, "simulate": 0})
-    pair = beside.both(witness.left, witness.right, _TWIN, wanted=witness.encoder.wanted)
+    copied = replace(subject, mechanism=twin, told=None, notes=[], ran={"release": 0, "simulate": 0})
+    pair = copied.both(witness.left, witness.right, _TWIN, wanted=witness.encoder.wanted)
     for side, world in zip(judged, pair, strict=True):
         columns = with_learned(witness.learned, witness.encoder.columns(world))
         columns = _answers(witness, columns) if accused else columns

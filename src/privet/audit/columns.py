@@ -26,7 +26,7 @@ class Columns:
 
 
 def columns_of(table: object) -> Columns:
-    """The columns of a mapping, of a data frame, or of a list of records by column."""
+    """The columns of a mapping, of a data frame, or of a list of dicts."""
     if isinstance(table, Mapping):
         held = {str(name): np.asarray(values) for name, values in table.items()}
     elif hasattr(table, "columns"):
@@ -42,8 +42,8 @@ def columns_of(table: object) -> Columns:
 
 
 def alike(*tables: Columns) -> list[Columns]:
-    """The same tables with every column of one kind in all of them, so that equal values are equal: numbers where all are
-    numbers (a column with gaps is often one of floats, in one file of several), else texts. What is missing is a value.
+    """The columns of the first table, each of one kind in all tables: numbers where all are numbers (a column with gaps is
+    often one of floats, in one file of several), else texts. What is missing is a value: NaN, or the empty text.
 
     >>> ints, floats = alike(columns_of({"ill": [0, 1]}), columns_of({"ill": [1.0, None]}))
     >>> ints.values["ill"].tolist(), floats.values["ill"].tolist()
@@ -83,14 +83,14 @@ def _missing(value: object) -> bool:
 
 def _span(values: Array) -> float:
     known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    return float(known.max() - known.min()) if known.size else 0.0
+    return float(known.max()) - float(known.min()) if known.size else 0.0  # of small integers numpy would wrap around
 
 
 def gaps(rows: Columns, record: Mapping[str, Any], where: Columns) -> dict[str, Array]:
-    """For each column the distance of each row from a record.
+    """For each column the distance of each row from a record; `where` gives the ranges.
 
-    It is a share of the range for numbers, at most 1, else 0 or 1. A missing number is as far as can be from one that is
-    there, and equal to another missing one.
+    It is a share of the range for numbers (of 1, where all are equal), at most 1, else 0 or 1. A missing number is as far
+    as can be from one that is there, and equal to another missing one.
 
     >>> gaps(columns_of({"age": [30, 40]}), {"age": 40}, columns_of({"age": [20, 40]}))["age"].tolist()
     [0.5, 0.0]
@@ -98,9 +98,11 @@ def gaps(rows: Columns, record: Mapping[str, Any], where: Columns) -> dict[str, 
     found = {}
     for name, values in rows.values.items():
         if name in where.spans and values.dtype.kind in "iufb":
-            far = np.abs(values.astype(float) - float(record[name])) / (where.spans[name] or 1.0)
-            both = np.isnan(values.astype(float)) & np.isnan(float(record[name]))
-            found[name] = np.where(both, 0.0, np.minimum(np.nan_to_num(far, nan=1.0), 1.0))
+            numbers, here = values.astype(float), np.nan if _missing(record[name]) else float(record[name])
+            with np.errstate(invalid="ignore"):  # of infinities of one sign, which are equal
+                far = np.abs(numbers - here) / (where.spans[name] or 1.0)
+            equal = (numbers == here) | (np.isnan(numbers) & np.isnan(here))
+            found[name] = np.where(equal, 0.0, np.minimum(np.nan_to_num(far, nan=1.0), 1.0))
         else:
             found[name] = (values.astype(str) != str(record[name])).astype(float)
     return found

@@ -17,8 +17,8 @@ from privet.audit.result import Verdict
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss
 
-_DIGITS = 60
-_GRID = 129
+_DIGITS = 60  # of decimals: losses of probabilities down to 1e-30 keep thirty of them
+_GRID = 129  # epsilons at which a curve is compared besides its own corners
 _ROUNDING = 1e-12  # of a profile computed in floats; the pure part is compared with 60 digits
 Distribution = Mapping[Hashable, Fraction | float | int]
 

@@ -9,8 +9,10 @@ import numpy as np
 from privet._numerics import Array
 
 _FLOATS = "lowest bit"
-_LEAST_DOUBLE, _FINE = -1_100, -20  # powers of two: below, the mark of 0; down to the other, a bit that people round to
+_ZERO_BELOW = -1_100  # the lowest bit of 0 is marked as less than that of any double
+_FINE = -20  # values that people round on purpose have no bit below 2^-20
 _SCALE = frozenset(("threshold", "projection", "difference", "exponent"))  # kinds that speak of how much noise there is
+_STOPPED = "bets refuted the claim and ended the runs early"
 _BITS = (
     "the lowest bits of its floating-point numbers give the input away, whatever the scale of the noise "
     "(docs/explanation/exact-noise.md)"
@@ -33,7 +35,7 @@ def name_of(made: object) -> str:
 
 
 def all_equal(columns: list[dict[str, Array]]) -> list[str]:
-    """A note where every run of both worlds showed the same: the audit had nothing to compare.
+    """A note where every run of both worlds showed the same, times aside: the audit had nothing to compare.
 
     >>> all_equal([{"form": np.zeros(2)}, {"form": np.zeros(3)}])[0].partition(":")[0]
     'all 5 outputs are equal'
@@ -66,8 +68,8 @@ def never_answered(encoder: Any) -> list[str]:
 def cause_of(audit: Any) -> str:
     """The probable cause of a refuted claim, in words: too little noise, floating-point numbers, or something else.
 
-    Each of the tested events counts that is refuted by itself: a leak through the lowest bits often has the smallest
-    p-value and would hide that the scale is wrong, too.
+    Every tested event that refutes the claim on its own counts, not only the one with the smallest p-value: that is often a
+    leak through the lowest bits, which would hide that the scale is wrong, too.
     """
     tested = audit.tests or ((audit.test, audit.witness),)
     kinds = {_kind_of(witness.event) for test, witness in tested if test.verdict == "violated"}
@@ -87,25 +89,27 @@ def _kind_of(event: Any) -> str:
     """The kind of an event; the lowest bit of whole numbers, and of 0, tells no more than their value."""
     if event.kind != _FLOATS:
         return str(event.kind)
-    return _FLOATS if _LEAST_DOUBLE < event.threshold <= _FINE else "threshold"
+    return _FLOATS if _ZERO_BELOW < event.threshold <= _FINE else "threshold"
 
 
 def headline(audit: Any) -> str:
     """The outcome of an audit of a mechanism in one line: verdict and its reason first, then the bound, then the runs."""
-    said = f"{audit.name}: {audit.verdict} at level {audit.alpha:g} "
-    said += f"(p-value {audit.test.p_value:.3g}; event: {audit.witness})"
     if audit.depends is not None:
         said = f"{audit.name}: {audit.verdict} ({audit.depends}; give fresh=, a function that makes a new instance)"
-    elif audit.verdict == "violated":
-        said += f"; {cause_of(audit)}"
+    else:
+        said = f"{audit.name}: {audit.verdict} at level {audit.alpha:g} "
+        said += f"(p-value {audit.test.p_value:.3g}; event: {audit.witness})"
+        said += f"; {cause_of(audit)}" if audit.verdict == "violated" else ""
     measured = audit.tests[-1][1] if len(audit.tests) > 1 else audit.witness
     by = "" if audit.lower.lower == 0.0 else f" (measured by: {measured.question})"
     pairs = "1 pair" if audit.pairs_tried == 1 else f"{audit.pairs_tried} pairs"
+    bound, made = f"bound: epsilon >= {audit.lower.lower:.4g} at delta {audit.lower.delta:g}{by}", f"{audit.runs:,}"
+    beyond = f"; claims above epsilon {audit.lower.ceiling:.3g} are out of reach of so many runs"
+    if audit.stopped:
+        bound, made, beyond = f"no bound: {_STOPPED}", f"at most {audit.runs:,}", ""
     return said + (
-        f"; bound: epsilon >= {audit.lower.lower:.4g} at delta {audit.lower.delta:g}{by}; "
-        f"{pairs} of neighbours, {audit.runs:,} runs a world, {audit.calls:,} in all, scouting included "
-        f"({audit.released:,} of the tested ones by release); {audit.claim.unit.describe()}; "
-        f"claims above epsilon {audit.lower.ceiling:.3g} are out of reach of so many runs"
+        f"; {bound}; {pairs} of neighbours, {made} runs a world, {audit.calls:,} in all, scouting included "
+        f"({audit.released:,} of the tested ones by release); {audit.claim.unit.describe()}{beyond}"
         + "".join(f"; {note}" for note in audit.notes)
         + "; explain() says more"
     )
@@ -124,12 +128,17 @@ def explained(audit: Any) -> str:
     told = dict.fromkeys(_tested(test, witness) for test, witness in tests)  # one event may be tested more than once
     lines += list(told)
     n = tests[0][0].counts.n
+    # so likely an event is that all n runs miss it with a quarter of the level, the share of the event that measures
     rare = 1.0 - (audit.alpha / 4.0) ** (1.0 / n)
+    bound = f"Bound: epsilon >= {audit.lower.lower:.4g} at delta {audit.lower.delta:g}, by the last of these events."
+    beyond = f"claims above epsilon {audit.lower.ceiling:.3g}, "
+    if audit.stopped:
+        bound, beyond = f"No bound: {_STOPPED}.", ""
     lines += [
         f"Looked at: {audit.pairs_tried} pairs of neighbours and {audit.events_tried:,} events in {audit.calls:,} runs; "
         f"{audit.released:,} of the tested runs came from release, {audit.simulated:,} were simulated.",
-        f"Bound: epsilon >= {audit.lower.lower:.4g} at delta {audit.lower.delta:g}, by the last of these events.",
-        f"Cannot be seen by so many runs: claims above epsilon {audit.lower.ceiling:.3g}, events rarer than {rare:.2g}, "
+        bound,
+        f"Cannot be seen by so many runs: {beyond}events rarer than {rare:.2g}, "
         "other inputs, and joint behaviour of several releases. Not refuted is not private.",
         *audit.notes,
     ]

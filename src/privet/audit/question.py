@@ -16,7 +16,7 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import AdditiveMechanism, Mechanism
 from privet.privacy import PrivacyLoss
 
-_MOST_PAIRS, _PAIRS_READ = 64, 4_096
+_MOST_PAIRS, _PAIRS_READ = 64, 4_096  # pairs that are tried, and read of a family that has more: time against reach
 
 
 def claim_of(

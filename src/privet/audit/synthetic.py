@@ -18,7 +18,7 @@ from privet.errors import InvalidData
 
 Make = Callable[[Any], Any]
 _SETS = 200  # combinations of columns that are counted, at most
-_NEAR = (1, 5, 25)
+_NEAR = (1, 5, 25)  # nearest rows whose mean distance is a feature
 
 
 def synthetic(

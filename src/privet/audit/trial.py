@@ -20,7 +20,7 @@ BETTING = 0.25  # of the level, where bets may end the runs early
 _FIRST_BLOCK = 250  # pairs of runs before the first look
 _PILOT, _OF_TIME = 16, 0.03  # runs of a world that are timed first; the share of the time that a pilot should take
 _OVERHEAD = 1.5  # choosing events and counting them, beside the runs themselves
-_FEWEST = 20
+_FEWEST = 20  # runs, however little time there is: fewer can refute nothing
 
 Progress = Callable[[int, int], None]
 

@@ -20,8 +20,8 @@ from privet.local.protocol import Protocol, whole_sum
 from privet.local.state import State
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}")
-_MOST = 2**24
-_WORD = 64
+_MOST = 2**24  # values that a report may have: an answer has a row for each
+_WORD = 64  # bits of a column
 _LARGEST = 2**40  # reports in one row of an answer
 _ROWS = "these are not the rows of the counting query of this protocol"
 
@@ -47,7 +47,8 @@ def counting_sql(protocol: Protocol, *, table: str = "reports") -> str:
 
     One `GROUP BY` where a report is one number (randomized response, Hadamard, fast hashing, means), one sum for each bit
     where it is a row of bits, all of which are possible (unary encoding). What is no possible report falls into one row,
-    whatever it is. Other protocols are refused: a plain query would count what `State.add` drops.
+    whatever it is. PostgreSQL gives at most 1,664 columns, so at most 1,662 bits. Other protocols are refused, for a plain
+    query would count what `State.add` drops; and reports with more than 2^24 values.
 
     >>> from privet import local
     >>> counting_sql(local.KRR(k=4, epsilon=1.0))
@@ -89,8 +90,8 @@ def state_of_rows(protocol: Protocol, rows: Iterable[Sequence[Any]]) -> State:
             else:
                 counts[row[0]] += row[1]
         n = whole_sum(counts)
-        whole = protocol.tally_counts(counts) if isinstance(protocol, NumberProtocol) else counts
-        return state.add_counts(whole.reshape(state.table.shape), n, dropped=dropped)
+        table = protocol.tally_counts(counts) if isinstance(protocol, NumberProtocol) else counts
+        return state.add_counts(table.reshape(state.table.shape), n, dropped=dropped)
     _refuse_unless_bits(protocol)
     for row in found:
         if len(row) != 2 + sum(protocol.widths) or row[0] not in (0, 1):
@@ -103,13 +104,13 @@ def state_of_rows(protocol: Protocol, rows: Iterable[Sequence[Any]]) -> State:
 
 
 def _whole(row: Any) -> tuple[int, ...]:
-    """The whole numbers of a row: a key, which may be -1, then counts, of which a table has fewer than 2^40."""
+    """The whole numbers of a row: a key, which may be -1, then counts, each below 2^40."""
     if isinstance(row, str | bytes) or not isinstance(row, Iterable):
         raise InvalidData(_ROWS)
     items = tuple(row)
     for item in items:
-        kind = isinstance(item, Integral) and not isinstance(item, bool)
-        if not kind and not (isinstance(item, Decimal) and item.is_finite() and item == item.to_integral_value()):
+        is_whole = isinstance(item, Integral) and not isinstance(item, bool)
+        if not is_whole and not (isinstance(item, Decimal) and item.is_finite() and item == item.to_integral_value()):
             raise InvalidData(_ROWS)
         if not -1 <= item < _LARGEST:
             raise InvalidData(_ROWS)
@@ -131,7 +132,7 @@ def _counts_values(protocol: Protocol) -> bool:
 def _refuse_unless_bits(protocol: Protocol) -> None:
     if protocol.coding != "bits":
         raise InvalidParameter(
-            f"reports of {type(protocol).__name__} are not counted by a plain query; read them with read_packets or add"
+            f"reports of this {type(protocol).__name__} are not counted by a plain query; use read_packets or add"
         )
 
 

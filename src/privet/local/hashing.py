@@ -25,7 +25,7 @@ from privet.local.state import State
 from privet.mechanisms import Example, Source, chance_for, register
 from privet.privacy import Guarantee, PartialResponseLoss
 
-_MOST_CELLS = 2**16
+_MOST_CELLS = 2**16  # a report has two bytes
 _MOST_IN_POOL = 2**26  # cells of all hashes together, as in a sketch
 _SHOWN = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0))  # the hash whose channel is shown
 

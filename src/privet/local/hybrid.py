@@ -13,7 +13,9 @@ from privet.mechanisms import Example, chance_for, register
 from privet.privacy import Guarantee
 
 _FROM = 0.6093525  # epsilon above which mixing helps
-_COARSE = 2**20
+_COARSE = (
+    2**20
+)  # the coin between the two mechanisms is a fraction of this: the error of its best share is of second order
 
 
 @final

@@ -33,7 +33,7 @@ from privet.local.state import State
 from privet.mechanisms import ErrorBar, Estimate, Example, Source, chance_for, epsilon_of_odds, odds_of, register
 from privet.privacy import Guarantee, PrivacyLoss, RandomizedResponseLoss, Repeated
 
-_RANK = 1e-9
+_RANK = 1e-9  # singular values below it count as 0: bits of two values are then equal
 _MOST = 2**12  # values that are regressed together
 
 

@@ -23,12 +23,13 @@ from privet.privacy import Guarantee, StaircaseLoss, Unit
 @register
 @dataclass(frozen=True, kw_only=True)
 class Staircase(AdditiveMechanism):
-    """Noise for one real number whose density falls in steps as wide as the sensitivity; the least noise at a pure epsilon.
+    """Noise for one real number whose density falls in steps as wide as the sensitivity; the least
+    expected |error| at a pure epsilon.
 
     At epsilon 2 its expected error is .85 of that of `Laplace`, at epsilon 5 it is .41, for small epsilon they tie. One
     number only: in several coordinates every one of them would cost the whole epsilon, however little it moves.
 
-    `scale` is sensitivity/epsilon, `gamma` the share of a step that is as likely as the one before.
+    `scale` is sensitivity/epsilon, `gamma` the share of a step before the density falls (`shape` of `StaircaseLoss`).
 
     **Guarantee:** pure epsilon = sensitivity/scale, for every gamma; the whole curve is `StaircaseLoss`.
     **Sensitivity:** of the exact number (l1).
@@ -53,7 +54,7 @@ class Staircase(AdditiveMechanism):
     @classmethod
     def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
         """The largest epsilon within the budget, and the gamma with the least expected error."""
-        scale = pure_noise(lambda scale: StaircaseLoss(up(1 / Fraction(scale))), target, sensitivity)
+        scale = pure_noise(lambda ratio: StaircaseLoss(up(1 / Fraction(ratio))), target, sensitivity)
         gamma = 1.0 / (1.0 + math.exp(min(float(sensitivity) / scale / 2.0, ROOMY_EXPONENT)))
         return {"scale": scale, "gamma": gamma}
 
@@ -67,15 +68,15 @@ class Staircase(AdditiveMechanism):
 
     @property
     def standard_deviation(self) -> float:
-        """Root of E[(G + V)^2] in widths: G geometric, V the place within a step, independent."""
-        b, inner = self._falls()
+        """Sensitivity times the root of E[(G + V)^2]: G geometric, V the place within a step, independent."""
+        b, inner = self._decay_and_inner()
         g1, g2 = b / (1.0 - b), b * (1.0 + b) / (1.0 - b) ** 2
         c = self.gamma
         v1 = inner * c / 2.0 + (1.0 - inner) * (1.0 + c) / 2.0
         v2 = inner * c * c / 3.0 + (1.0 - inner) * (1.0 + c + c * c) / 3.0
         return float(self.sensitivity) * math.sqrt(g2 + 2.0 * g1 * v1 + v2)
 
-    def _falls(self) -> tuple[float, float]:
+    def _decay_and_inner(self) -> tuple[float, float]:
         """exp(-epsilon), and how likely the noise lies in the first part of its step."""
         b = math.exp(-min(float(self._epsilon), LARGEST_EXPONENT))
         return b, self.gamma / (self.gamma + (1.0 - self.gamma) * b)
@@ -96,7 +97,7 @@ class Staircase(AdditiveMechanism):
 
     def _tail(self, x: Array | float) -> Array:
         """Pr[|noise| > x] for x >= 0."""
-        b, inner = self._falls()
+        b, inner = self._decay_and_inner()
         place = np.asarray(x, dtype=float) / float(self.sensitivity)
         whole = np.floor(place)
         part, c = place - whole, self.gamma
@@ -118,7 +119,7 @@ class Staircase(AdditiveMechanism):
         return bisect(rare, *bracket(rare, float(self.sensitivity)), within=1e-15)
 
     def _expected(self, dimension: int) -> float:
-        b, inner = self._falls()
+        b, inner = self._decay_and_inner()
         place = inner * self.gamma / 2.0 + (1.0 - inner) * (1.0 + self.gamma) / 2.0
         return float(self.sensitivity) * (b / (1.0 - b) + place)
 

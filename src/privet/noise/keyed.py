@@ -30,6 +30,7 @@ _ZEROS = bytes(8 * _RUN)
 _CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4").astype(np.uint32)
 _FINER = 1 << 31  # domains of REST from here on hold the bits that follow a word
 _PURPOSES = 1 << 16  # from one purpose to the next there
+# Grid steps for which the law of strips is proved (proof note noise/strips).
 _LEAST_SIGMA, _MOST_SIGMA = 1024, 2**52
 
 

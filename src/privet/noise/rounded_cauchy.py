@@ -16,8 +16,10 @@ from privet.noise.families.refined import Refined, invert
 from privet.noise.families.rounded import SATURATION, Rest, draw_rounded, exact_rest, float_rest
 from privet.noise.parameters import Center, Size, positive
 
-FIRST = 2**44  # words below it go to the exact path: their cells are wider than MARGIN
-MARGIN = 2.0**-42  # of scale (1 + |x|): the cell, and 64 ulp of the tangent; |x| < 2^19
+# A word w stands for the cell [w, w + 1)/2^64 of a uniform number. From FIRST on half a cell moves the result x by at most
+# 2^-44 (1 + |x|) scales, well inside MARGIN, and |x| < 2^19; words below go to the exact path.
+FIRST = 2**44
+MARGIN = 2.0**-42  # error of a float result, as a share of scale (1 + |x|): half a cell, and 64 ulp of the tangent
 
 _HALF = Fraction(1, 2)
 
@@ -25,11 +27,12 @@ _HALF = Fraction(1, 2)
 def rounded_cauchy(
     *, scale: int | float | Fraction, center: Center = 0, size: Size = None, source: Source | None = None
 ) -> Draws:
-    """floor(center + scale * C + 1/2) for a standard Cauchy number C and any centre below 2^52.
+    """floor(center + scale * C + 1/2) for a standard Cauchy number C and any centre (one beyond 2^60 counts
+    as that), with a scale of at most 2^52.
 
     **Guarantee:** exact law, saturated at +-2^62. Tails are heavy, so saturation does happen; it is a post-processing
-    of the sum. Pass the value as `center`; adding it afterwards would not be.
-    **Error:** no mean, no variance; half of the mass lies within `scale` of the centre.
+    of the sum. Pass the value as `center`: noise that is saturated before a value is added would show the value.
+    **Error:** without saturation there is neither mean nor variance; half of the mass lies within `scale` of the centre.
     **Reference:** Nissim, Raskhodnikova & Smith 2007; proof note noise/rounded_cauchy.
 
     >>> rounded_cauchy(scale=10, center=0.5, size=3).dtype
@@ -41,11 +44,11 @@ def rounded_cauchy(
 def _sample(stream: Stream, count: int, scale: Fraction, rest: Rest) -> NDArray[Any]:
     words = stream.words(count)
     upper = words >= np.uint64(2**63)
-    folded = words ^ -upper.astype(np.uint64)  # never 1 - p: the upper half is the mirror image
+    folded = np.where(upper, ~words, words)  # never 1 - p: the upper half is the mirror image
     distance, margin = _distance(folded, float(scale), np.tan)
     y = np.where(upper, distance, -distance) + (float_rest(rest) + 0.5)
     out = np.floor(y)
-    # Below FIRST the cells are too wide for the margin, and that of word 0 holds a whole tail.
+    # Below FIRST cells may be too wide for the margin, and that of word 0 holds a whole tail.
     unsure = np.flatnonzero((np.abs(y - out - 0.5) >= 0.5 - margin) | (folded < np.uint64(FIRST)))
     result = np.clip(out, -(2.0**62), 2.0**62).astype(np.int64)
     for place in unsure.tolist():
@@ -69,7 +72,7 @@ def _one(stream: Stream, scale: Fraction, rest: Fraction) -> int:
 def _distance(folded: Any, scale: float, tan: Callable[[Any], Any]) -> tuple[Any, Any]:
     """scale |cot(pi p)| for the middle p < 1/2 of the cell of a word, and how far off it may be."""
     x = 1.0 / tan(math.pi * TO_UNIT * (folded + 0.5))
-    return scale * x, MARGIN * scale * (1.0 + x) + 2.0**-50
+    return scale * x, MARGIN * scale * (1.0 + x) + 2.0**-50  # the latter for what is rounded where rest + 1/2 is added
 
 
 def _exact(u: Refined, scale: Fraction, rest: Fraction, guess: int) -> int:

@@ -1,6 +1,7 @@
 """Who is in which part: a keyed hash of each person's own id, and of nothing else."""
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -11,6 +12,7 @@ from privet._numerics import Array
 from privet._validate import count
 from privet.errors import InvalidData, InvalidParameter
 
+NOBODY = -1  # the part of a row without an id
 _IDS = "ids are whole numbers or texts, one for each row"
 
 
@@ -21,10 +23,12 @@ class KeyedPartition:
     """The part of each person, from 0 to `parts` - 1, by a keyed hash of the id: fixed for life, whoever else is there.
 
     A row that is added or removed changes one part and no other. All rows of a person lie in one part. Parts may be empty.
+    What is no id (None, NaN, a fraction) belongs to nobody, and is in no part: -1. Each id is read by itself, so that one
+    of another kind does not change how the others are read: 17 and 17.0 are one person, 17 and "17" are two.
     The key need not be secret; another key is another partition.
 
-    >>> KeyedPartition(4, b"a public key").assign([17, 18, 17]).tolist()
-    [0, 1, 0]
+    >>> KeyedPartition(4, b"a public key").assign([17, 18, 17.0, None]).tolist()
+    [0, 1, 0, -1]
     """
 
     parts: int
@@ -36,21 +40,37 @@ class KeyedPartition:
             raise InvalidParameter("key must be 1 to 64 bytes")
 
     def assign(self, ids: Any) -> Array:
-        """The part of each id."""
-        held = np.asarray(ids)
-        if held.ndim != 1 or (held.size and held.dtype.kind not in "iuUSO"):
-            raise InvalidData(_IDS)
-        names = held.tolist()
-        if not all(isinstance(name, int | str | bytes) for name in names):
-            raise InvalidData(_IDS)
+        """The part of each id; -1 for what is none."""
+        names = [_named(each) for each in _listed(ids)]
         known = {name: self._part(name) for name in set(names)}
         return np.array([known[name] for name in names], dtype=np.int64)
 
-    def _part(self, name: object) -> int:
-        # numbers and texts are told apart, and so are texts from bytes: "1" and 1 are two persons
-        if not isinstance(name, int | str | bytes) or isinstance(name, bool):
-            raise InvalidData(_IDS)
-        data = name if isinstance(name, bytes) else str(name).encode("utf-8", "surrogatepass")
-        kind = {int: b"int", str: b"text", bytes: b"bytes"}[type(name)]
-        digest = hashlib.blake2b(data, key=self.key, person=kind, digest_size=16).digest()
+    def _part(self, name: tuple[bytes, bytes] | None) -> int:
+        if name is None:
+            return NOBODY
+        digest = hashlib.blake2b(name[1], key=self.key, person=name[0], digest_size=16).digest()
         return int.from_bytes(digest, "big") % self.parts  # 128 bits: no part is larger by more than 2^-100
+
+
+def _listed(ids: Any) -> list[Any]:
+    """The ids one by one, as they came: an array of all would turn numbers into texts where one of them is a text."""
+    if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable) or getattr(ids, "ndim", 1) != 1:
+        raise InvalidData(_IDS)
+    if isinstance(ids, np.ndarray) and ids.size and ids.dtype.kind not in "iufUSO":
+        raise InvalidData(_IDS)
+    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+
+
+def _named(value: Any) -> tuple[bytes, bytes] | None:
+    """The kind and the bytes of an id; None where it is none. Columns with gaps hold whole numbers as floats."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bytes):
+        return b"bytes", bytes(value)
+    if isinstance(value, str):
+        return b"text", str.__str__(value).encode("utf-8", "surrogatepass")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return b"int", b"%d" % int(value)
+    return None

@@ -4,8 +4,9 @@ import copy
 import hashlib
 import os
 import pickle
+import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, final
 
@@ -18,7 +19,7 @@ from privet._validate import count, instance
 from privet.errors import InvalidData, InvalidParameter, SerialisationError
 from privet.noise import own_stream
 from privet.pate.kept_teachers import digest_of, keep, kept, private_folder
-from privet.pate.partition import KeyedPartition
+from privet.pate.partition import NOBODY, KeyedPartition
 from privet.pate.votes import Votes
 
 _POOL = "the pool must be public: rows that nobody has to be protected from. Say so with public=True"
@@ -53,6 +54,10 @@ class Teachers:
         self.classes = tuple(classes)
         if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
             raise InvalidParameter("classes must be a public list of two or more, each once")
+        if np.asarray(self.classes).dtype.kind not in "biufUS" or np.asarray(self.classes).tolist() != list(
+            self.classes
+        ):
+            raise InvalidParameter("classes must be of one kind: numbers, texts or truth values")
         if default is not None and default not in self.classes:
             raise InvalidParameter("default must be one of the classes")
         self.default = 0 if default is None else self.classes.index(default)
@@ -64,20 +69,28 @@ class Teachers:
     ) -> "Teachers":
         """Train every teacher on its part. What happens in a part is not said, for it depends on its rows.
 
+        Rows whose class is not one of `classes`, or that have no id, are left out. Each value is read by itself: in a list
+        or a data frame, one of another kind does not change how the rows of others are read.
+
         With a private `folder`, for its owner alone, finished teachers are kept there: after a stop, or with one more row,
         those whose rows and models are the same are not trained again. It holds private rows as teachers do.
         """
         place = None if folder is None else private_folder(folder)
-        rows, targets = np.asarray(X), np.asarray(y)
-        if rows.ndim < 2 or targets.ndim != 1 or len(rows) != len(targets):
+        rows, targets = _apart(X), self._places_of(y)
+        if rows.ndim < 2 or len(rows) != len(targets):
             raise InvalidData("X must be rows and y one class for each of them")
         _copyable(self.factory, kept=place is not None)
         parts = self.partition.assign(ids)
         if len(parts) != len(rows):
             raise InvalidData("ids must be as many as there are rows: the person of each")
-        order = np.argsort(parts, kind="stable")
+        used = np.flatnonzero((parts != NOBODY) & (targets >= 0))
+        order = used[np.argsort(parts[used], kind="stable")]
         bounds = np.searchsorted(parts[order], np.arange(self.partition.parts + 1))
-        tasks = [(part, rows[chosen], targets[chosen]) for part, chosen in enumerate(np.split(order, bounds[1:-1]))]
+        classes = np.asarray(self.classes)
+        tasks = [
+            (part, _typed(rows[chosen]), classes[targets[chosen]])
+            for part, chosen in enumerate(np.split(order, bounds[1:-1]))
+        ]
         self._models = self._trained(tasks, count("jobs", jobs, 1), place)
         return self
 
@@ -110,29 +123,30 @@ class Teachers:
             raise InvalidParameter(_POOL)
         if not self._models:
             raise InvalidParameter("the teachers are not trained: call fit first")
-        rows = np.asarray(pool)
+        rows = _typed(_apart(pool))
         if rows.ndim < 2 or not len(rows):
             raise InvalidData("the pool must be rows, and at least one")
-        places = {each: place for place, each in enumerate(self.classes)}
         counts = np.zeros((len(rows), len(self.classes)), dtype=np.int32)
-        for model in self._models:
-            np.add.at(counts, (np.arange(len(rows)), self._answers(model, rows, places)), 1)
+        for part, model in enumerate(self._models):
+            np.add.at(counts, (np.arange(len(rows)), self._answers(model, self._seed(part), rows)), 1)
         return Votes(counts, teachers=len(self._models), adaptive=adaptive)
 
-    def _answers(self, model: Any, rows: Array, places: dict[Any, int]) -> Array:
+    def _answers(self, model: Any, seed: int, rows: Array) -> Array:
+        usual = np.full(len(rows), self.default, dtype=np.int64)
         try:
-            told = np.asarray(model.predict(rows.copy())).tolist()  # a scaler may write into what it is given
-            if len(told) != len(rows):
-                raise ValueError
-            return np.array([self._place(each, places) for each in told], dtype=np.int64)
+            # a model may draw or warn while it predicts, and a scaler may write into what it is given
+            told = self._places_of(_alone(lambda: model.predict(rows.copy()), seed))
         except Exception:  # whatever went wrong depends on the rows of its part: it votes, and nothing is said
-            return np.full(len(rows), self.default, dtype=np.int64)
+            return usual
+        return np.where(told < 0, usual, told) if len(told) == len(rows) else usual
 
-    def _place(self, told: Any, places: dict[Any, int]) -> int:
-        try:
-            return places.get(told, self.default)
-        except TypeError:  # a list, say: no class
-            return self.default
+    def _places_of(self, told: Any) -> Array:
+        """The place of each class in the public list, -1 for what is none: read one by one, whatever the others are."""
+        if isinstance(told, str | bytes | Mapping) or not isinstance(told, Iterable) or getattr(told, "ndim", 1) != 1:
+            raise InvalidData("X must be rows and y one class for each of them")
+        places = {each: place for place, each in enumerate(self.classes)}
+        listed = told.tolist() if isinstance(told, np.ndarray) else list(told)
+        return np.array([_place(each, places) for each in listed], dtype=np.int64)
 
     def __repr__(self) -> str:
         return f"<{self.partition.parts} private teachers of {len(self.classes)} classes>"
@@ -144,31 +158,73 @@ class Teachers:
 def _train(factory: Callable[[], Any], seed: int, X: Array, y: Array, folder: Path | None = None) -> Any:
     """A model of one part, or None where there is none."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # whether a solver converged depends on the rows
-            return _fitted(factory, seed, X, y, folder)
+        return _alone(lambda: _fitted(factory, seed, X.copy(), y.copy(), folder), seed) if len(X) else None
     except Exception:  # one class in a part, a solver that fails: depends on the rows, so nothing is said
         return None
 
 
 def _fitted(factory: Callable[[], Any], seed: int, X: Array, y: Array, folder: Path | None) -> Any:
-    if not len(X):
-        return None
-    with own_stream(seed):
-        # a copy: what the factory hands out twice, whole or as a part, would learn from two parts
-        model = copy.deepcopy(factory())
-        names: dict[str, Any] = getattr(model, "get_params", dict)()
-        own = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
-        if own:
-            model.set_params(**own)
-        if folder is None:
-            return model.fit(X, y)
-        name = digest_of(model, seed, X, y)
-        found = kept(folder, name)
-        if found is None:
-            found = model.fit(X, y)
+    # a copy: what the factory hands out twice, whole or as a part, would learn from two parts
+    model = copy.deepcopy(factory())
+    names: dict[str, Any] = getattr(model, "get_params", dict)()
+    own = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
+    if own:
+        model.set_params(**own)
+    if folder is None:
+        return model.fit(X, y)
+    name, loaded = digest_of(model, seed, X, y), "torch" in sys.modules
+    found = kept(folder, name)
+    if found is None:
+        found = model.fit(X, y)
+        if loaded == ("torch" in sys.modules):  # else it is trained again (`_alone`)
             keep(folder, name, found)
-        return found
+    return found
+
+
+def _alone(work: Callable[[], Any], seed: int) -> Any:
+    """The work of a teacher, with a random stream of its own and without its warnings, which depend on its rows.
+
+    A model may load torch while it works; its generator then was nobody's own, and what was done is done again.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            loaded = "torch" in sys.modules
+            with own_stream(seed):
+                done = work()
+            if loaded or "torch" not in sys.modules:
+                break
+        return done
+
+
+def _apart(rows: Any) -> Array:
+    """Rows as an array in which each value is what it is by itself: numbers in an array of numbers stay as they are."""
+    if isinstance(rows, np.ndarray):
+        return rows
+    if hasattr(rows, "dtypes") or hasattr(rows, "columns"):  # a data frame
+        rows = rows.to_numpy()
+        return rows.astype(float) if rows.dtype.kind in "biuf" else rows.astype(object)
+    try:
+        return np.array(rows, dtype=object)
+    except ValueError:  # lists of several lengths
+        raise InvalidData("X must be rows and y one class for each of them") from None
+
+
+def _typed(rows: Array) -> Array:
+    """The rows of one part as floats, if they can be; a value that is none concerns this part alone."""
+    if rows.dtype != object:
+        return rows
+    try:
+        return rows.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        return rows
+
+
+def _place(told: Any, places: dict[Any, int]) -> int:
+    try:
+        return places.get(told, -1)
+    except TypeError:  # a list, say: no class
+        return -1
 
 
 def _copyable(factory: Callable[[], Any], *, kept: bool) -> None:

@@ -42,11 +42,11 @@ class ZcdpBound(NamedTuple):
 
 
 class Blanket(NamedTuple):
-    """The cover that reports of others give, at several epsilons >= 0: a law larger in convex order than (K_x - gamma
-    K_x')/b.
+    """The cover that reports of others give, at several epsilons >= 0 (the privacy blanket of Balle et al. 2019).
 
-    b is the least probability of an output over all inputs, gamma = e^epsilon and e0 the largest ratio of two inputs. The
-    law has the value e0 - gamma with probability `plus`, 1 - gamma e0 with `minus`, 1 - gamma with `level`, else 0.
+    For a randomiser whose output y has the probability K_x(y) at input x: b(y) = min over x of K_x(y), gamma = e^epsilon,
+    e0 = e^pure(). Stated is a law larger in convex order than (K_x - gamma K_x')/b under b, and 0 with what b lacks to 1:
+    the value e0 - gamma with probability `plus`, 1 - gamma e0 with `minus`, 1 - gamma with `level`, else 0.
     """
 
     plus: Array
@@ -61,9 +61,10 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     Each question has a safe default derived from the others, so a new kind overrides only what it knows better.
     An answer of infinity means "no such guarantee is known", never "free".
 
-    **Guarantee:** every answer is an upper bound on the true cost of every mechanism with this price, for the
-    neighbouring relation `unit`. **Sensitivity:** scales are in units of the sensitivity under that relation.
-    **Reference:** Zhu, Dong & Wang 2022 for dominating pairs as a common language.
+    **Guarantee:** `pure`, `approximate`, `zcdp`, `gdp` and `rdp` are upper bounds on the true cost of every mechanism with
+    this price, for the neighbouring relation `unit`; `profile` is the curve up to rounding (`variable.enclose` certifies
+    it). **Sensitivity:** scales are in units of the sensitivity under that relation. **Reference:** Zhu, Dong & Wang 2022
+    for dominating pairs as a common language.
 
     >>> from privet import privacy
     >>> privacy.LaplaceLoss(scale=2.0).pure()
@@ -93,7 +94,8 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     def known_only_as(self) -> Approximate | None:
         """The (epsilon, delta) statement if it is all that this price says: its pair is the worst with that statement.
 
-        Then the theorem on optimal composition is exact for equal parts. None where the pair is better than that.
+        Then the theorem on optimal composition (Kairouz, Oh & Viswanath 2015) is exact for equal parts. None where the pair
+        is better than that.
         """
         return None
 
@@ -165,8 +167,8 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     def blanket(self, epsilons: Array) -> Blanket:
         """The cover of a report with this price among shuffled ones of the same randomiser, at epsilons in [0, pure()).
 
-        Default, from the pure statement and the profile: three values, of which the mean, the ends and the mean of the
-        positive part are known. Where the profile is that of all epsilon-DP mechanisms, plus = minus = 1/(e0 + 1).
+        Default, from the pure statement and the profile: three values; its mean, its ends and the mean of its positive part
+        fix it. Where the profile is that of all epsilon-DP mechanisms, plus = minus = 1/(e0 + 1).
         """
         e0, gamma = exp_capped(self.pure()), np.exp(epsilons)
         delta = (e0 - gamma) / (e0 + 1.0)
@@ -283,7 +285,8 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
     def to_dict(self) -> dict[str, Any]:
         """The normal form as a plain dictionary: kind, unit and fields.
 
-        Whatever consists of parts is written as its parts, sorted, with their counts; a single part once is that part.
+        Whatever consists of parts is written as its parts, in the order of `parts()`, with their counts; a single part once
+        is that part.
         """
         parts = self.parts()
         head = {"unit": self.unit.to_dict()}
@@ -376,7 +379,9 @@ def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, float):
-        return "inf" if math.isinf(value) else value
+        if math.isnan(value) or value == -math.inf:
+            raise InvalidParameter("a loss cannot hold NaN or minus infinity")
+        return "inf" if value == math.inf else value
     if value is None or isinstance(value, (int, str)):
         return value
     if hasattr(value, "numerator") and hasattr(value, "denominator"):

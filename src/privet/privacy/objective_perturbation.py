@@ -28,7 +28,7 @@ from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 Shape = Literal["logistic", "fixed_sign", "general"]
 _CELLS = 2**15  # of an integral that is rounded up: more of them are slower and tighter, never unsafe
 _FEW_CELLS = 2**12  # enough for calibration: noise is larger by less than one in ten thousand
-_PLACES, _FEW_PLACES = 4_097, 513
+_PLACES, _FEW_PLACES = 4_097, 513  # of the worst case along a line, which is bounded between them: speed and width only
 _SUMS = 1e-12  # above what sums of as many terms as there are cells lose, in parts of the mass
 
 

@@ -11,9 +11,9 @@ from privet.errors import InternalError, InvalidParameter
 from privet.privacy import Guarantee, PrivacyLoss
 from privet.report.numbers import plain, round_down, round_up
 
-_DIGITS = 6
+_DIGITS = 6  # that are shown, rounded to the safe side
 _NUDGE = 5e-5  # relative; the search decides on a finer grid than a plain price is computed on
-_NUDGES = 20
+_NUDGES = 20  # of the last digit that is shown, until what is shown keeps the promise
 
 Make = Callable[[float], PrivacyLoss]
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _RADII = tuple(digit * 10**power for power in range(6) for digit in (1, 2, 3, 5, 8))
 _MANY = (100, 10)  # counts to promise, the larger number while its radius stays below _WIDE
-_WIDE = 200
-_TAIL = 0.05
+_WIDE = 200  # records: a count with a wider interval is of little use
+_TAIL = 0.05  # outside of the intervals that are promised
 
 
 def remaining_in_words(remaining: Standing, unit: Unit) -> str:

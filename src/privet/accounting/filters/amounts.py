@@ -13,11 +13,12 @@ _ONE = 10**_DIGITS
 
 
 def to_amount(value: float, *, up: bool) -> Amount:
-    """A price (up) or a limit (down) as an integer.
+    """A price (up) or a limit (down) as an integer; None where it is infinite. A negative one is an error of ours.
 
-    Up to 15 digits identify a decimal, so 0.1 is read as the 1/10 that its author wrote and ten of them fill a budget
-    of 1.0 exactly. Anything longer was computed, and counts as the number that it is: prices come rounded up and
-    limits rounded down.
+    A double of up to 15 digits is taken for the decimal that its author wrote: 0.1 is 1/10, and ten of them fill a budget
+    of 1.0 exactly. That may be half a unit in the last place less than the double, which is a convention about what people
+    write and lies within what prices are rounded up by. Anything longer counts as the number that it is, rounded up if
+    `up`, else down.
 
     >>> 10 * to_amount(0.1, up=True) == to_amount(1.0, up=False)
     True
@@ -53,7 +54,7 @@ def to_float(amount: Amount) -> float:
 
 
 def add(a: Amount, b: Amount) -> Amount:
-    """Infinity absorbs.
+    """The sum; infinite (None) where one of them is.
 
     >>> add(1, None) is None
     True

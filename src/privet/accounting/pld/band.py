@@ -18,7 +18,7 @@ _HEIGHTS = np.array([0.85, 0.65, 0.45, 0.25, 0.12, 0.05])  # layers of a peak, a
 _THICKNESS = _HEIGHTS - np.append(_HEIGHTS[1:], 0.0)
 _BLOCK = 64  # nodes that are summed at once
 _ONE_THREAD = 65_535  # multiplications in a matrix product up to which linear algebra starts no second thread
-_CANDIDATES = 2.0 ** np.arange(3.0, 16.0, 0.5)
+_CANDIDATES = 2.0 ** np.arange(3.0, 16.0, 0.5)  # numbers of low frequencies that are tried: speed only
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,11 +22,13 @@ _NOISE = 4e-14  # rounding noise of one step, roughly
 _QUIET = 1e-6  # noise below this share of delta needs no further tilt
 _CUTS = 2.0 ** np.arange(-20.0, 0.1, 0.5)  # thresholds that are tried to find epsilon, as shares of the largest loss
 _ORDERS = 2.0 ** np.arange(-4.0, 8.1, 0.5)  # orders, over a threshold
+# Places at which a step may be cut, as multiples of the scale of one step: speed and width only.
 _NEAR_CUTS = 2.0 ** np.arange(-5.0, 1.1, 0.5)
 _RUNGS = 36  # tilts that are tried: tightness alone
 _LEAST_TOP = 1e-9  # cuts and orders are measured by the largest loss, and some steps have none above 0
 _NO_MASS = -1e300  # stands for the logarithm of nothing
 _RARE = 0.1  # jumps that come together are rarer still
+# Of a grid, and of one whose interval would be wide: speed and width only.
 _MOST_NODES, _MOST_NODES_IF_POOR = 1 << 20, 3 << 20
 _FINE = 1.0 / 64.0  # cells of the jumps are at most this share of their loss
 

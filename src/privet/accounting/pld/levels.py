@@ -2,7 +2,8 @@
 
 If A is the law of a step, split at a cut into B below and J above, then A^T = B^T + (A^T - B^T): the paths without a jump
 and those with one or more. Each is a measure of its own, so each may have its own tilt and window. What the transforms get
-wrong in the second is as small as the expected number of jumps: a difference of powers is T terms, each with a factor J.
+wrong in the second is proportional to the expected number of jumps: a difference of powers is T terms, each with a factor
+J. **Proof:** docs/proofs/accounting/pld.md, (i).
 """
 
 import math
@@ -24,8 +25,8 @@ from privet.accounting.pld.spectrum import NEGLIGIBLE, Laws, smooth_length, tran
 from privet.accounting.pld.waves import BandLaw
 
 _ARITHMETIC = 600.0 * UNIT_ROUNDOFF  # of the quotient B/A, its logarithm and the exponential, per expected jump
-_HALF = 0.5
-_RARE_FACTOR = 1e-2  # a factor that occurs once is bounded by at least this
+# The bound m on a factor that occurs once may not be tiny, since errors are divided by it; m may be any bound.
+_RARE_FACTOR = 1e-2
 
 Transforms = tuple[
     NDArray[np.complex128], float, NDArray[np.complex128], float, int
@@ -67,8 +68,8 @@ def _with_jumps(laws: Laws, low: Laws, jumps: Laws, step: float, plan: Plan) -> 
 def _low_band(laws: Laws, low: Laws, jumps: Laws, t: float, length: int) -> tuple[NDArray[np.complex128], float] | None:
     """The low frequencies of A^T - B^T with a bound on the error of one bin, when the others are proved negligible.
 
-    A peak below B lies below A too, so one bound covers the powers of both: beyond the cut they differ by at most twice
-    that.
+    A bump that lies under the masses of B lies under those of A too, so one bound covers the powers of both: at frequencies
+    that are left out they differ by at most twice that.
     """
     if t <= 0.0:
         return None
@@ -104,7 +105,8 @@ def _difference(factors: Iterator[Transforms], length: int) -> tuple[NDArray[np.
 
     Written as A^T (1 - exp(sum of n ln(1 - J/A))). With m above the moduli of A, B and their computed values, G the
     product of all m^n, and jumps = sum of n |J|/m, errors e of the factors move the difference by at most
-    G (sum n e_J/m + jumps sum n e/m): it is a sum over the position of the last jump.
+    G (sum n e_J/m + jumps sum n e/m): it is a sum over the position of the last jump. Frequencies with G below a bound
+    that is proved negligible are set to 0, which the caller charges.
     """
     transforms = list(factors)
     half = len(transforms[0][0])
@@ -128,9 +130,11 @@ def _difference(factors: Iterator[Transforms], length: int) -> tuple[NDArray[np.
         result = np.zeros(half, dtype=complex)
         result[near] = -np.expm1(ratio[near]) * np.exp(power[near])
         result[far] = np.exp(power[far]) - np.exp(power[far] + ratio[far])
-    result[(log_size <= NEGLIGIBLE) | ~np.isfinite(result)] = 0.0
+    unknown = ~np.isfinite(result)  # none that we know of; both powers are at most G, so 0 is off by at most twice that
+    result[(log_size <= NEGLIGIBLE) | unknown] = 0.0
     sums = UNIT_ROUNDOFF * 2.0 * len(transforms) * (100.0 + math.pi * sum(n for *_, n in transforms))
-    noise = np.exp(np.clip(log_size, -200.0, 50.0)) * (moved + jumps * (errors + sums + _ARITHMETIC))
+    moves = np.where(unknown, 2.0, moved + jumps * (errors + sums + _ARITHMETIC))
+    noise = np.exp(np.clip(log_size, -200.0, 50.0)) * moves
     return result, 2.0 / length * float(noise.sum())
 
 
@@ -138,7 +142,7 @@ def _log_ratio(whole: NDArray[np.complex128], above: NDArray[np.complex128]) -> 
     """ln A and ln(1 - J/A); near A = 0 the second is a difference of logarithms, which is enough there."""
     whole = np.where(whole == 0.0, TINY, whole)
     below = whole - above
-    small = np.abs(above) <= _HALF * np.abs(whole)
+    small = np.abs(above) <= 0.5 * np.abs(whole)
     one = np.log(whole)
     logs = _log1p(-above / np.where(small, whole, 1.0))
     large = np.flatnonzero(~small)
@@ -155,7 +159,7 @@ def _transform_of_jumps(law: GridLaw, jump: GridLaw, t: float, length: int) -> t
 
 
 def _log1p(x: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """ln(1 + x) for |x| <= 1/2, to a few units of |x|; numpy's own takes ln|1 + x| and loses small real parts."""
+    """ln(1 + x) for |x| <= 1/2, with an error of a few roundings of |x|; numpy's own loses small real parts."""
     real, imag = x.real, x.imag
     found: NDArray[np.complex128] = 0.5 * np.log1p(real * (2.0 + real) + imag * imag) + 1j * np.arctan2(
         imag, 1.0 + real

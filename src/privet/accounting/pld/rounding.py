@@ -3,7 +3,10 @@
 Upper (connect the dots): the mass of a cell goes to its two ends so that its P-mass and its Q-mass are both kept.
 Lower (contraction): the masses around a node are merged, a garbling that can only hide information; what the merged
 atom lacks to lie exactly on its node it borrows from the next cell above or below, again by merging.
-Both keep the P- and Q-mass, so the error of both is of second order in the grid step.
+Both keep the P- and Q-mass, but for tails that are dropped and cells with nobody to merge with, so the error of both is of
+second order in the grid step.
+
+**Reference:** Doroshenko et al. 2022 for connect the dots. **Proof:** docs/proofs/accounting/pld.md.
 """
 
 import math
@@ -20,27 +23,29 @@ from privet.errors import NoGuarantee
 from privet.privacy import Direction, LossVariable
 from privet.privacy.atoms import blur_of
 
+# What makes the laws valid: errors of arithmetic that are charged, and masses too small for it.
 _MOST_BORROWED = 0.45  # shares lent to both sides stay below 1, so retained shares stay positive
 _ALIGNED = 1e-9  # distance from its node, in steps, at which an atom counts as lying on it
 _VANISHED = 1e-280  # a mass below this has no ratio that could be trusted
 _SHARE_ERROR = 2e-14  # of the shares of a cell: what the iteration of `_pass_on` leaves, and a handful of roundings
 _SAME = 1e-15  # a change of the shares that is rounding only; what is left is then below 1e-14
-_WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
+_MARGIN = 1e-11  # a loss this little below its node may be lifted onto it, and charged
+_LARGEST_NODE = 690.0  # e^690 is a float with room to multiply
+_FARTHEST = 1 << 60  # places are 64-bit numbers
 # How far settling goes, and how large a grid may be: they change speed and width, never that a law lies on its side.
+_WORTH_SETTLING = 1e-9  # cells lighter than this share are simply rounded down
 _MOST_ROUGH = 2000  # cells that are settled one by one
 _NEAR = 32  # neighbours that are looked at first
 _ROUNDS = 6  # of settling those
 _HEAVY_END = 1e-6  # the mass at an end from which on the lattice is moved so that it falls on a node
 _MOST_NODES = 1 << 23
 _MOST_PLACES = 1 << 40  # of an uneven mesh, most of which stay empty
-_FARTHEST = 1 << 60  # places are 64-bit numbers
 _AROUND = 4  # nodes beside an atom or a heavy end that are never left out
 _FEW_ATOMS = 64  # so many atoms may lie among the cells of an uneven mesh
 _FEW_NODES = 2000  # up to so many, a law that lost much is merged in the other way too
 _PER_CELL = 32  # pieces of a cell of which that way knows the masses
 _MOST_LOST = 1e-2  # of the variance: from here on another way of merging is tried
-_MARGIN = 1e-11  # a loss this little below its node may be lifted onto it, and charged
-_LARGEST_NODE = 690.0  # e^690 is a float with room to multiply
+_PASSES = 400  # of the iteration of `_pass_on`, each of which leaves 0.9 of the error: 0.9^400 < 1e-18
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +69,7 @@ class GridLaw:
         return self.moments[t]
 
     def split(self, cut: float) -> tuple["GridLaw", "GridLaw"]:
-        """The nodes up to the cut (at least one), with the mass at infinity, those above it (if none: one of no mass)."""
+        """The nodes up to the cut (at least one) with the mass at infinity, and those above (if none: one of no mass)."""
         below = max(1, int(np.searchsorted(self.losses(), cut, side="right")))
         rest = self.places[below:], self.mass[below:]
         if below == len(self.mass):
@@ -111,8 +116,8 @@ class _Mesh:
     nodes: Array
     atoms: tuple[Array, Array, Array]
     continuous: bool
-    p_only: float  # mass that an upper law sends to infinity
-    impossible: float  # mass that truly lies there
+    infinite_upper: float  # mass that an upper law sends to infinity: what lies there, and the tail that was cut
+    infinite: float  # mass that truly lies there
     below: float  # mass of atoms cut off at the bottom
     error: float  # relative error of a mass
     blur: float  # the losses of atoms may be off by this much
@@ -124,6 +129,10 @@ class _Mesh:
 
 @remember(6_000_000)
 def _mesh(loss: Priced, direction: Direction, step: float, tail: float, order: float, fine: float = math.inf) -> _Mesh:
+    """The nodes for a price: all places of its range where it has many atoms, else few in the tails.
+
+    Those few are dense where the mass that decides is under a tilt by `order`; no cell is wider than `fine` times its loss.
+    """
     variable = loss.variable(direction)
     losses, p_atoms, q_atoms = variable.atoms()
     lost_above, lost_below, kept = _trim(p_atoms, tail)
@@ -154,12 +163,22 @@ def _mesh(loss: Priced, direction: Direction, step: float, tail: float, order: f
     atoms = (losses, p_atoms, q_atoms)
     nodes = offset + places * step
     error = variable.mass_error + _SHARE_ERROR
-    lost = infinite + lost_above, infinite, lost_below
-    return _Mesh(offset, places, nodes, atoms, continuous, *lost, error, blur_of(variable))
+    return _Mesh(
+        offset,
+        places,
+        nodes,
+        atoms,
+        continuous,
+        infinite_upper=infinite + lost_above,
+        infinite=infinite,
+        below=lost_below,
+        error=error,
+        blur=blur_of(variable),
+    )
 
 
 def _offset(variable: LossVariable, step: float, outline: Summary) -> float:
-    """The loss at which the grid of this part starts: on its atoms when they are far enough apart to be seen.
+    """The loss of place 0: on the atoms when they are far enough apart to be seen.
 
     A law that piles up at one end of its support (small sampling rates) has no neighbour there to borrow from; its grid is
     placed so that the last cell is balanced by itself.
@@ -177,7 +196,7 @@ def _offset(variable: LossVariable, step: float, outline: Summary) -> float:
     if max(at_low, at_high) < _HEAVY_END:
         return 0.0
     offset = low + step / 2.0 if at_low > at_high else high - step / 2.0
-    for _ in range(8):
+    for _ in range(8):  # fixed-point steps: wherever they end, place 0 may lie there
         p, q = variable.cells(np.array([offset - step / 2.0, offset + step / 2.0]))
         if not (p[1] > 0.0 and q[1] > 0.0):
             break
@@ -188,7 +207,8 @@ def _offset(variable: LossVariable, step: float, outline: Summary) -> float:
 
 
 def _trim(p_atoms: Array, tail: float) -> tuple[float, float, slice]:
-    """Cut atoms whose mass on either side stays below `tail`: the mass lost above and below, and what is kept."""
+    """The outermost atoms, as many as have less than `tail` together on each side, are cut: the mass lost above and below,
+    and what is kept."""
     if len(p_atoms) < 64:
         return 0.0, 0.0, slice(None)
     from_top = np.cumsum(p_atoms[::-1])
@@ -223,7 +243,7 @@ def upper_law(
     mass[:-1] += np.maximum(p - up, 0.0)
     mass[1:] += up
     mass[0] += all_p[0] + mesh.below  # below the grid: moved up
-    infinite = float(all_p[n] + mesh.p_only)
+    infinite = float(all_p[n] + mesh.infinite_upper)
     return _law(mesh, step, mass, infinite, shift)
 
 
@@ -244,17 +264,17 @@ def lower_law(
     settled, margin = _contract(p, q, mesh.nodes, step)
     if mesh.continuous and n <= _FEW_NODES and _lost(settled, p, q, mesh.nodes) > _MOST_LOST:
         other = contract_in_turn(*_fine_cells(loss.variable(direction), mesh, walls), mesh.nodes, _MARGIN)
-        if _lost(other[0], p, q, mesh.nodes) < _lost(settled, p, q, mesh.nodes):
+        # the other way merges atoms that lie on nodes too
+        if _lost(other[0] - exact, p, q, mesh.nodes) < _lost(settled, p, q, mesh.nodes):
             (settled, margin), exact, shift = other, np.zeros(n), 0.0
-    return _law(mesh, step, exact + settled, mesh.impossible * (1.0 - mesh.error), max(shift, margin))
+    return _law(mesh, step, exact + settled, mesh.infinite * (1.0 - mesh.error), max(shift, margin))
 
 
 def _lost(mass: Array, p: Array, q: Array, nodes: Array) -> float:
-    """The part of the mean loss that rounding down took, relative to its variance: the Q-mass that a law has
-    too much."""
-    growth = np.exp(-np.maximum(nodes, -_LARGEST_NODE))
+    """The Q-mass that a law on the nodes has more than its cells, relative to their variance: what rounding down took."""
+    decay = np.exp(-np.maximum(nodes, -_LARGEST_NODE))
     variance = float((p * np.minimum(np.abs(nodes), 1.0) ** 2).sum())
-    return float((mass * growth).sum() - q.sum()) / max(variance, TINY)
+    return float((mass * decay).sum() - q.sum()) / max(variance, TINY)
 
 
 def _fine_cells(variable: LossVariable, mesh: _Mesh, walls: Array) -> tuple[Array, Array]:
@@ -267,7 +287,8 @@ def _fine_cells(variable: LossVariable, mesh: _Mesh, walls: Array) -> tuple[Arra
 
 
 def _aligned(mesh: _Mesh, step: float) -> tuple[Array, float, tuple[Array, Array, Array]]:
-    """Atoms on their nodes (up to a little, which is charged as a shift of the losses), and the atoms left over."""
+    """The mass of atoms that lie on nodes, how far beside them they lie (it is charged as a shift of the losses), and the
+    atoms left over."""
     losses, p, q = mesh.atoms
     if len(losses) == 0:
         return np.zeros(len(mesh.places)), 0.0, mesh.atoms
@@ -327,7 +348,8 @@ def _settle(p: Array, q: Array, growth: Array, settled: Array, index: int) -> bo
         return False
     surplus = here > growth[index] * q[index]
     for move, reach in ((1, _NEAR), (-1, _NEAR), (1, len(p)), (-1, len(p))):
-        target = index + (1 if surplus else 0) if move == 1 else index - (0 if surplus else 1)
+        above = index + 1 if surplus else index  # its own loss lies between the nodes above - 1 and above
+        target = above if move == 1 else above - 1
         if not 0 <= target < len(p):
             continue
         near = slice(index, index + reach) if move == 1 else slice(max(0, index - reach + 1), index + 1)
@@ -387,16 +409,19 @@ def _shares(p: Array, q: Array, growth: Array) -> tuple[Array, Array, Array]:
 def _pass_on(
     p: Array, q: Array, from_above: Array, from_below: Array, stuck: Array, node: Array, step: float
 ) -> tuple[Array, float]:
-    """Retained shares r solve r_i + (what the neighbours borrow of i) = 1; then every node is exactly balanced.
+    """The masses on the nodes after every cell has borrowed what balances it, and how far a loss was lifted.
+
+    Shares borrowed balance each node. Retained shares r make every cell used exactly once: they solve
+    r_i + (what the neighbours borrow of i) = 1.
 
     Each row of that system sums to at most 1 + 2 * 0.45 < 2, so plain iteration converges and r stays positive.
     """
-    retained, lend_up, lend_down = np.ones(len(p)), from_above[:-1], from_below[1:]
-    for turn in range(400):
+    retained, to_below, to_above = np.ones(len(p)), from_above[:-1], from_below[1:]
+    for number in range(_PASSES):
         following = np.ones(len(p))
-        following[1:] -= retained[:-1] * lend_up
-        following[:-1] -= retained[1:] * lend_down
-        settled = turn % 4 == 3 and float(np.abs(following - retained).max()) < _SAME
+        following[1:] -= retained[:-1] * to_below
+        following[:-1] -= retained[1:] * to_above
+        settled = number % 4 == 3 and float(np.abs(following - retained).max()) < _SAME
         retained = following
         if settled:
             break
@@ -405,12 +430,12 @@ def _pass_on(
     mass[1:] += (retained * from_below)[1:] * p[:-1]
     lifted = 0.0
     for index in np.flatnonzero(stuck & (p > 0.0)):  # nobody to merge with: round the loss down
-        place = int(index) - 2
+        place = int(index) - 2  # without a Q-mass its loss is not known: its cell begins above this node
         if q[index] > 0.0:
             loss = math.log(p[index]) - math.log(q[index])
-            place = int(np.searchsorted(node, loss - 1e-9 * step, side="right")) - 1
+            place = int(np.searchsorted(node, loss - _ALIGNED * step, side="right")) - 1
             margin = float(node[index]) - loss
-            if place < index and -1e-9 * step <= margin <= _MARGIN:
+            if place < index and -_ALIGNED * step <= margin <= _MARGIN:
                 place, lifted = int(index), max(lifted, margin)
         place = min(place, int(index))  # rounding of tiny losses must not lift a cell above its own node
         if place >= 0:

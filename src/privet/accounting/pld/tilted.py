@@ -10,7 +10,7 @@ from privet._numerics import ROOMY_EXPONENT, TINY, UNIT_ROUNDOFF, Array, normal_
 from privet.privacy import Direction
 
 _ALIKE, _UNLIKE = 0.4748, 0.5600  # constants of Berry and Esseen (Shevtsova 2011 and 2010)
-_CELLS = 4096
+_CELLS = 4096  # of the curve that is tabulated: speed and width only
 _LOWEST = -9.0  # the outcomes below are one cell
 _HIGHEST = 36.0  # beyond, masses vanish among floats
 _MASSES = 1e-10  # relative error of the masses of cells, generously
@@ -18,8 +18,8 @@ _ENDS = 1e-12  # relative error of the likelihood ratio at their ends, generousl
 _CURVATURE = 0.13  # an eighth, and room for rounding
 _OFTEN, _TWICE = 1e-3, 1e-4  # a large outcome is at most so probable, two of them at most this share of delta
 _NEAR, _FAR = 256, 128  # cells of large outcomes: fine ones first
-_FINE = 0.02
-_PEAK = 1.0 / math.sqrt(2.0 * math.pi)
+_FINE = 0.02  # the step of the near cells: speed and width only
+_PEAK = 1.0 / math.sqrt(2.0 * math.pi)  # the largest density of a normal variable, in its deviations
 _STEEPEST = 0.25  # at least the largest x phi(x), 0.24197
 
 

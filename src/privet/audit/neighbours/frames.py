@@ -12,7 +12,7 @@ from privet.audit.result import ADD_REMOVE
 from privet.errors import InvalidParameter, MissingExtra, MixedUnits
 from privet.privacy import Relation, Unit
 
-_SAMPLES = 3
+_SAMPLES = 3  # records that are mixed of all columns, beside one for each value: more find little
 Kind = Literal["columns", "rows", "pandas", "polars"]
 
 

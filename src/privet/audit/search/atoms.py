@@ -13,7 +13,7 @@ _FLAGS, _MOST_FLAGS = 16, 128  # of one column, and of all
 _ROWS = 8_192  # whole answers that have a score of their own
 _SHARE = 0.1  # of the runs: whole answers that come again must make up so much
 _PRIOR = 1.0  # runs of each world by which a score is drawn towards 0: a few sightings are mostly luck
-_LIMIT = 8.0
+_LIMIT = 8.0  # standard deviations beyond which a column counts as that far: one outlier would be all that is seen
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,10 @@ import numpy as np
 from privet._numerics import Array, special
 
 FEWEST = 100  # runs of each world to learn from
-MOST = 20_000
-_BINS = 24
+MOST = 20_000  # scouting runs of a world that are learned from: time against power
+_BINS = 24  # of a column, by quantiles: time against power
 _NEWTON, _CURVED = 25, 8_000  # steps; rows that the curvature is measured on
+# Of a tree: levels, cuts of a column, and the fewest runs of a leaf: more would learn the scouting runs by heart.
 _DEPTH, _TREE_BINS, _LEAF = 3, 24, 40
 _SHARP = 0.02  # of the quartiles' distance: the least width of the step from one side to the other
 _SHOWN = 3  # columns that are named as the heaviest

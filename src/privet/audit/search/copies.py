@@ -9,7 +9,7 @@ from typing import Any
 
 _CONTAINERS = (dict, list, set, bytearray)
 _SHARED = (types.ModuleType, types.BuiltinFunctionType, type)
-_MOST_NUDGES = 16
+_MOST_NUDGES = 16  # numbers of an input that are moved, one at a time: time against reach
 _NUDGE = 1024  # on every grid that noise is likely to lie on
 
 Memo = dict[int, Any]

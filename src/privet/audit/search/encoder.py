@@ -22,11 +22,15 @@ _FIRST, _BEST = 8, 64  # coordinates that are always looked at; those kept after
 _WIDEST = 16_384  # coordinates that are screened; of longer outputs a random sample
 _SCREENED = 1_000  # runs of a world that screen
 _BITS = 16  # coordinates whose bits are looked at
+# Pairs of columns that are looked at together, and how alike they must be: time against power.
 _PAIRS, _CORRELATED = 16, 0.5
-_NAMES = 256
-_CONDITIONS, _CONDITIONED = 3, 4
+_NAMES = 256  # keys of outputs that get columns of their own: memory
+_CONDITIONS, _CONDITIONED = (
+    3,
+    4,
+)  # forms of an output, and columns, that are looked at given each other: time against power
 _COMMON = 0.002  # of the scouting runs: a form whose numbers are looked at by themselves
-_TARGETS = 4
+_TARGETS = 4  # differences of the inputs that are looked for in the outputs: time against power
 _UNIQUE, _ENOUGH = 0.9, 40  # a text that differs in so many of at least so many runs cannot be read
 _FEW_SIDES = 24  # numbers from which on their sides are summed up
 _TABLES = 1_000  # tables of different lengths that are compared at once

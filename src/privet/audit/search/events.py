@@ -11,8 +11,8 @@ from privet._numerics import Array
 Relation = Literal["at least", "at most", "equal to", "between"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 Depth = Callable[[Array, Array, int, int], Array]  # of counts in both worlds, of so many runs
-_THRESHOLDS = 96
-_ATOMS = 24
+_THRESHOLDS = 96  # cuts of a column, closer in the tails: time against power
+_ATOMS = 24  # single values of a column that are tried: time against power
 KINDS = (
     "threshold", "atom", "difference", "projection", "index", "lowest bit", "exponent", "special", "form", "length",
     "time",
@@ -20,7 +20,7 @@ KINDS = (
 _PROJECTIONS = ("sum", "largest", "smallest", "classifier", "tree", "score")
 _NAMES = ("form", "text", "wording", "message", "standard", "row")  # numbered as they come: their order means nothing
 _WINDOWS = 64  # quantiles between which windows lie
-_SPANS = (1, 2, 3, 5, 8, 13, 21, 34)
+_SPANS = (1, 2, 3, 5, 8, 13, 21, 34)  # widths of intervals, in cuts: as many as keep all intervals few
 
 
 def kind_of(feature: str, relation: Relation) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from privet._numerics import Array
 
 LEVEL = 1e-9  # of each single comparison
-_COLUMNS = 6
+_COLUMNS = 6  # that are looked at: what is kept from run to run mostly shows in the first ones
 _MISSING = -1.2345e306  # equal to itself, unlike NaN
 
 

@@ -8,7 +8,7 @@ from privet.audit.search.classifier import Learned, alone, classifiers, time_giv
 from privet.audit.search.independence import drifts
 
 Columns = dict[str, Array]
-_FOLDS = 4
+_FOLDS = 4  # so that no run is judged by what was learned from it
 
 
 def learn(left: Columns, right: Columns, *, kinds: frozenset[str]) -> dict[str, Learned]:

@@ -12,9 +12,9 @@ import numpy as np
 from privet._numerics import Array
 from privet.audit.search.unwrap import MOST_LEAVES, frame
 
-_EXACT = 2**53
+_EXACT = 2**53  # whole numbers below it are exact as doubles
 _NUMBERS = {bool, int, float, np.float64}
-_REMEMBERED, _SHORT = 4_096, 256
+_REMEMBERED, _SHORT = 4_096, 256  # texts whose marks are kept, and their longest length: speed and memory only
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

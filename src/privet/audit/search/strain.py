@@ -6,7 +6,7 @@ import numpy as np
 
 from privet._numerics import Array
 
-_REFINED = 24
+_REFINED = 24  # events that are priced exactly after all were priced roughly: speed only
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss
 
 _LEAST = -600.0  # ln of the smallest p-value that is told apart from 0
-_GRID = 64
+_GRID = 64  # levels of a bracket, of which one step is the next bracket
 _BOX = 1e-3  # share of the level that the box of two bounds has beside the supremum
 
 

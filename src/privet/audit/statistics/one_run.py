@@ -15,8 +15,8 @@ from privet.audit.statistics.clopper_pearson import rate_below
 from privet.privacy import Unit
 
 _REACH = 14.0  # standard deviations; the binomial mass beyond is below 1e-30 and is charged as such
-_BEYOND = 1e-25
-_SCAN = 33
+_BEYOND = 1e-25  # added to a slope for what lies beyond the doubles: far below any p-value that is reported
+_SCAN = 33  # claims that are tried before a bisection, so that it begins in the right place
 
 
 def one_run(

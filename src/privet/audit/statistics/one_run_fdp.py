@@ -16,7 +16,8 @@ from privet.audit.statistics.gaussian import GDP_ASSUMPTION, epsilon_of_mu
 from privet.errors import InvalidParameter
 from privet.privacy import PrivacyLoss, Unit
 
-_TABLE = 2048
+_TABLE = 2048  # points of the curve that is tabulated, rounded to the safe side between them
+# A p-value is one of these levels, or the one asked for: the smallest from which on all reject.
 _LEVELS = 10.0 ** np.linspace(0.0, -9.0, 37)
 
 Mirror = Callable[[float], float]  # x -> f(1 - x) for a symmetric trade-off curve f: never more than the truth

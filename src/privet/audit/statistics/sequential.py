@@ -13,7 +13,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.privacy import PrivacyLoss, Unit
 
 _TANGENTS = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0]  # epsilons at which a claim's curve may be bet against
-_LARGEST_TANGENT = 50.0
+_LARGEST_TANGENT = 50.0  # e^50 still leaves digits to a bet
 _PRIOR = 1.0  # weight of the imagined past that keeps the first bets small
 
 

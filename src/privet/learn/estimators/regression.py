@@ -17,7 +17,7 @@ from privet.learn.problem import Task
 from privet.learn.solvers import BoostedSSP, Solver, SufficientStatistics
 from privet.privacy import Guarantee
 
-_FINE = 2.0**24
+_FINE = 2.0**24  # steps of a standard deviation: finer than what the intervals are simulated for
 
 Method = Literal["normal", "bootstrap"]
 

@@ -12,10 +12,10 @@ from privet._numerics import Array
 
 Pair = tuple[Array, Array]  # the sum of both, the second one far smaller
 
-_SPLIT = 2.0**27 + 1.0
-_LN2 = (0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e-34)
+_SPLIT = 2.0**27 + 1.0  # halves the 53 bits of a double (Dekker 1971)
+_LN2 = (0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e-34)  # ln 2 in three doubles
 _HALVINGS = 9  # of the argument of a power: its series is then short
-_TERMS = 10
+_TERMS = 10  # of the exponential series, after the halvings
 
 
 def pair(value: object) -> Pair:

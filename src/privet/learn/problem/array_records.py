@@ -9,7 +9,7 @@ from privet._numerics import Array
 from privet.errors import InvalidData
 from privet.learn.problem.records import Chunk, Records
 
-CHUNK = 2**14
+CHUNK = 2**14  # rows that are read at a time: memory and speed only
 
 
 @final

@@ -23,10 +23,10 @@ _FINE = 18  # a coefficient is rounded to 2^-18 of the clipping norm, towards ze
 _TILE = 512  # rows that one product adds up: at most 2^39 steps each, so doubles hold every partial sum
 _SPARSE_TILE = 2**13  # the same for CSR rows, which need no copy
 _FLUSH = 512  # tiles whose sums int64 surely holds
-_MOST = 2**62
+_MOST = 2**62  # where a sum stops, beyond all sums of data that fit a machine: int64 has room above it
 _HELD = 2**28  # entries that are kept as floats of 32 bits; more are read again for every sum
 _LONGEST = 2.0**300  # weights beyond it count as that
-_BELOW = 1.0 - 2.0**-40
+_BELOW = 1.0 - 2.0**-40  # so that a clipped row is not longer than its clip after rounding
 
 
 class _Piece(NamedTuple):

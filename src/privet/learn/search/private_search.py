@@ -72,7 +72,7 @@ from privet.privacy.selected import stopping_probability
 
 Law = Literal["logarithmic", "geometric", "poisson"]
 _ETA = {"logarithmic": 0.0, "geometric": 1.0, "poisson": 1.0}
-_MOST_TRIES = 10_000
+_MOST_TRIES = 10_000  # on average: each is a whole fit
 _SCORE = 0.2  # of a try's price, for a score on the records of the fit
 _LESS = 0.005  # how much cheaper than it seems to be needed a try is made where its price is not that of normal noise
 _SHARES = 40  # how often a try is made cheaper

@@ -12,7 +12,7 @@ from privet.learn.losses import Loss
 from privet.privacy import ApproxLoss, ObjectivePerturbationLoss, PrivacyLoss, Unit
 
 Analysis = Literal["sharp", "rkw", "kst12", "amp", "cms11"]
-_UP = 1.0 + 2.0**-40
+_UP = 1.0 + 2.0**-40  # more than the roundings of a formula
 
 
 class Point(NamedTuple):

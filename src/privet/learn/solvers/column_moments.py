@@ -19,7 +19,7 @@ from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.mechanisms import Algorithm, Ball, Example, Gaussian, Sensitivity, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
-_TILE = 2**10
+_TILE = 2**10  # rows at a time: memory and speed only
 
 
 def count_weight(columns: int, unit: Unit) -> int:

@@ -22,11 +22,11 @@ from privet.learn.solvers.exact_totals import Total
 
 RECORDS = 2**40  # public: no table has more
 _BITS = 21  # of a row, and of a piece of a slope: 2^10 of their products are added up in doubles without rounding
-_TILE = 2**10
+_TILE = 2**10  # rows at a time: memory and speed only
 _LONG = 30  # bits of a part of a point, with room for rounding
 _PARTS = 3
 _PIECES = 4  # of a slope in pairs of doubles; one in doubles has three
-_UNIT = 2.0**-53
+_UNIT = 2.0**-53  # the relative error of one rounding
 _WIDE = 2.0**-84  # what a slope in pairs of doubles can be off by, in units of `scale_of`: its last piece is 2^-84
 
 Summed = Callable[[Callable[[Iterator[Chunk]], Any]], Any]

@@ -21,8 +21,8 @@ from privet.mechanisms import Algorithm, Example, Exponential, Mechanism, Sensit
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 _GRID = 2.0**-30  # what a record adds to the score of a point is rounded to
-_TILE = 512
-_MOST = 2**62
+_TILE = 512  # rows at a time: memory and speed only
+_MOST = 2**62  # where a score stops: far beyond all scores of data that fit a machine
 
 
 @door

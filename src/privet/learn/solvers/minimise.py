@@ -22,11 +22,11 @@ from privet.learn.solvers.exact_gradient import Place, exact_gradient
 
 _TILE = 1_024  # rows that are added up in any order, in the cache of a processor; their sums are added in long doubles
 _WIDTH = 16  # numbers in the widest vectors of a processor
-_UNIT = 2.0**-53
-_STEPS = 100
-_HALVINGS = 40
+_UNIT = 2.0**-53  # the relative error of one rounding
+_STEPS = 100  # of Newton: ten are usual. A point that is not reached has a larger certificate
+_HALVINGS = 40  # of a step: 2^-40 of it moves nothing worth the time
 _SURE_STEPS = 1_000  # of steps on exact sums: a few suffice
-_BISECTIONS = 60
+_BISECTIONS = 60  # of an interval of doubles: more than their bits
 _DIRECT = 1_000  # columns: up to here Hessians are built and solved
 _THIN = 8  # one record in so many is enough to come near the minimum
 _ENOUGH = 20  # records a column for that

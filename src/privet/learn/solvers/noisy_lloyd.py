@@ -20,7 +20,7 @@ from privet.mechanisms import Algorithm, Ball, Example, Gaussian, Source, regist
 from privet.privacy import Guarantee, PrivacyLoss, Repeated, Unit
 
 _CANDIDATES = 64  # public points for each cluster
-_ROUNDS = 20
+_ROUNDS = 20  # of moving public points: they are even enough by then
 
 
 @final

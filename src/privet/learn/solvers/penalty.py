@@ -11,7 +11,7 @@ from privet._validate import at_least, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.problem import Interval, Task
 
-_ROUNDS = 1_000
+_ROUNDS = 1_000  # of post-processing: what is left by then is far below the noise
 FARTHEST = 1e6  # coefficients on unit rows are kept within this, so that margins stay finite
 
 

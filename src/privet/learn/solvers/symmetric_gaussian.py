@@ -16,7 +16,7 @@ from privet.mechanisms import ErrorBar, Example, Gaussian, Mechanism, Sensitivit
 from privet.mechanisms.families.record_totals import noisy_doubles, noisy_steps
 from privet.privacy import GaussianLoss, Guarantee, Promise, Unit
 
-_HALF_ROOT = math.sqrt(0.5) * (1.0 + 2.0**-50)
+_HALF_ROOT = math.sqrt(0.5) * (1.0 + 2.0**-50)  # rounded up: noise of an entry off the diagonal
 
 
 @final

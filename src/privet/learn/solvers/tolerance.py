@@ -8,7 +8,7 @@ from privet.learn.losses import Loss
 from privet.learn.solvers.exact_gradient import scale_of
 from privet.noise import Grid
 
-USUAL = 1e-7
+USUAL = 1e-7  # far below the noise of any budget that people have
 _LEAST = 2.0**-28  # of a slope: what 2^40 records can lose to rounding is far less (docs/proofs/learn/objective_fit.md)
 _WIDEST = 38  # bits: noise is drawn in at most 2^40 steps of its grid
 _SHARE = 4.0  # rounding a linear term takes no more than one in so many of the tolerance

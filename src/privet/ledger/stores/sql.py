@@ -10,7 +10,7 @@ from privet.ledger.store import Held, Txn
 COLUMNS = "seq, prev, hash, kind, analyst, key, loss, amounts, body"
 KEEP = """INTO {s}balance VALUES ({m}, {m}, {m})
  ON CONFLICT (scope) DO UPDATE SET sums = excluded.sums, upto_seq = excluded.upto_seq"""
-_CHUNK = 2000
+_CHUNK = 2000  # entries that are read at a time: memory and speed only
 _ENTRY = f"SELECT {COLUMNS} FROM {{s}}entry WHERE seq = {{m}}"
 _HEAD = f"SELECT {COLUMNS} FROM {{s}}entry ORDER BY seq DESC LIMIT 1"
 _SUMS = """SELECT sums, upto_seq, body FROM {s}balance LEFT JOIN {s}entry ON seq = upto_seq AND scope <> 'dataset'

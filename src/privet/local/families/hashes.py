@@ -7,7 +7,7 @@ import numpy as np
 from privet._numerics import Array
 
 _HALF = np.uint64(32)
-_STEP = 0x9E3779B97F4A7C15
+_STEP = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio, the increment of splitmix64
 
 
 def hashed(values: Array, a: Any, b: Any, cells: int) -> Array:

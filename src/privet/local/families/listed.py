@@ -2,7 +2,7 @@
 
 from privet.errors import InvalidParameter
 
-_ENTRIES = 2**22
+_ENTRIES = 2**22  # of a table that is listed: a few tens of megabytes
 
 
 def listed(rows: int, columns: int) -> None:

@@ -29,8 +29,8 @@ from privet.mechanisms.families.record_values import public_bounds
 from privet.mechanisms.families.values import admit_value, read_value
 from privet.privacy import PartialResponseLoss, PrivacyLoss
 
-_FINE = 2**53
-_MOST_CELLS = 2**24
+_FINE = 2**53  # steps of a coin that rounds at random: those of a double
+_MOST_CELLS = 2**24  # sums of 2^39 reports of so many cells fit int64
 _ENOUGH = 100  # reports from which on the normal law is used
 
 

@@ -13,7 +13,7 @@ from privet._numerics import Array
 
 WORTH_COMPILING = 1 << 26  # steps: a sixth of a second in numpy; numba takes about a second to start and to compile
 _CHUNK = 1 << 12  # reports that are walked through together, in the cache
-_COMPILED_CHUNK = 1 << 10
+_COMPILED_CHUNK = 1 << 10  # reports at a time: speed only
 
 Walk = Callable[[Array, Array, Array, Array], None]  # totals, a, at, width
 WalkSome = Callable[[Array, Array, Array, Array, Array], None]  # and the candidates

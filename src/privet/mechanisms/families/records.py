@@ -40,9 +40,8 @@ class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[overr
     A record is read as a double and clamped to the public `bounds` (infinities too), by itself, whatever the other
     records are. What is NaN, None or no number at all is missing: left out (`missing="drop"`, the default under
     add/remove, where that is free) or counted as a public number (needed under replace; the default is the middle of the
-    bounds). So one record moves the exact integer totals by no more than the table of sensitivities says, and nothing
-    is ever refused because of a value. `max_rows` is how many records one unit of privacy may have; somebody else must
-    have bounded it.
+    bounds). So one record moves the exact integer totals by no more than `_moves` says, and nothing is ever refused because
+    of a value. `max_rows` is how many records one unit of privacy may have; the caller must have limited it before.
     """
 
     bounds: tuple[float, float]
@@ -62,7 +61,8 @@ class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[overr
             raise InvalidParameter(
                 "the noise was made for a smaller sensitivity than these bounds have; use for_budget"
             )
-        if noise_grid(self.noise.scale, self._grid)[1] > 2**52:
+        _, steps = noise_grid(self.noise.scale, self._grid)
+        if steps > 2**52:
             raise InvalidParameter(
                 "the noise must stay below 2^52 grid steps: the budget is too small for these bounds"
             )
@@ -71,7 +71,7 @@ class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[overr
 
     @abstractmethod
     def _moves(self, norm: Norm, unit: Unit) -> Fraction:
-        """The distance by which one record can move the vector of totals."""
+        """The distance in this norm, in units of the answer, by which one record can move the vector of totals."""
 
     @abstractmethod
     def _totals(self, clean: Array) -> list[int]:
@@ -108,7 +108,9 @@ class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[overr
     def _check_length(self, length: int) -> None:
         n = self._public_n
         if n is not None and length != n:
-            raise InvalidData(f"this mechanism was made for exactly n = {n} records, which replace keeps public")
+            raise InvalidData(
+                f"this mechanism was made for exactly n = {n} records: under replace their number is public"
+            )
 
     def _prepare(self, value: object) -> list[int]:
         assert self.missing is not None
@@ -116,7 +118,8 @@ class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[overr
         self._check_length(len(records))  # an iterator has a length now
         pieces = [
             self._totals(clean_doubles(records[start : start + CHUNK], self.bounds, self.missing))
-            for start in range(0, max(1, len(records)), CHUNK)  # in pieces, so that memory is that of the input
+            # in pieces, so that memory is that of the input; without records one, whose totals are 0
+            for start in range(0, max(1, len(records)), CHUNK)
         ]
         return [sum(column) for column in zip(*pieces, strict=True)]
 

@@ -39,7 +39,8 @@ class SelectionMechanism(Mechanism[Any, Any]):
     """Base of the mechanisms that take one score per candidate and give back a candidate, never a score.
 
     The list of candidates is public. With `candidates` the chosen one itself is released, else its index. `scale` is the
-    width of the noise in units of the score; `monotonic` promises that one record moves all scores the same way.
+    width of the noise in units of the score; `monotonic` promises that one record moves all scores the same way. `at` is
+    the delta at which an (epsilon, delta) rule charges it.
 
     **Sensitivity:** of the score: the largest change of any single candidate's score between neighbours.
     """
@@ -109,7 +110,7 @@ class SelectionMechanism(Mechanism[Any, Any]):
         return scores
 
     def _check_number(self, number: int | None) -> None:
-        """The number of candidates is public; None where it must be counted first."""
+        """Refuse another number of scores than of candidates, which is public; None where it must be counted first."""
         if number is not None and self.candidates is not None and number != len(self.candidates):
             raise InvalidData("there must be one score for each of the candidates, in their order")
 
@@ -137,7 +138,8 @@ class SelectionMechanism(Mechanism[Any, Any]):
     _of = "best score minus the score of the choice"
 
     def _shortfall(self, total: int, optimal: int, beta: float) -> float:
-        """The shortfall that is exceeded with probability at most beta."""
+        """The shortfall that is exceeded with probability at most beta, where a choice has a probability proportional to
+        exp(score/scale) or a smaller shortfall (McSherry & Talwar 2007); others override it."""
         return self.scale * (math.log(total / optimal) + math.log(1.0 / beta))
 
     def _total(self, candidates: int | None) -> int:
@@ -165,11 +167,13 @@ def admit_scores(value: object) -> None:
 
 
 def as_scores(value: Any) -> Array:
-    """One exact number for each candidate: doubles, integers, or Fractions where the container is a list.
+    """One exact number for each candidate: doubles, integers, or Fractions where they come in a list or are wider than
+    that.
 
     A missing score (NaN, None, no number) counts as the lowest of the others, or 0 if there are none; an infinite one as
-    2^1000. No two of them move apart by that, so a promised sensitivity stays true: as long as the same scores are missing
-    in both worlds. Which ones are must not depend on the data, since from a missing score to a number is no distance.
+    2^1000 or -2^1000. That moves no score further apart between two worlds, so a promised sensitivity stays true: as long
+    as the same scores are missing in both. Which ones are must not depend on the data, since from a missing score to a
+    number is no distance.
 
     >>> as_scores([1, None, 2.5]).tolist()
     [Fraction(1, 1), Fraction(1, 1), Fraction(5, 2)]
@@ -183,6 +187,7 @@ def as_scores(value: Any) -> Array:
     if values.dtype.kind == "f":
         values = values.astype(np.float64, copy=False)
         absent = np.isnan(values) if absent is None else absent | np.isnan(values)
+        # an absent one is infinite here, so that it is never the lowest
         known = np.clip(np.where(absent, np.inf, values), -(2.0**FARTHEST), 2.0**FARTHEST)
         lowest = 0.0 if np.all(absent) else known.min()
         return np.where(absent, lowest, known)
@@ -207,7 +212,8 @@ def _listed(items: Any) -> Array:
 def check_monotonic(monotonic: bool, unit: Unit) -> None:
     """Refuse the claim that all scores move the same way where the unit cannot support it.
 
-    Under zero_out it can: there a null record acts as an absent one. One that counts for some score is an exchange.
+    Under zero_out it can: there a null record acts as an absent one. A null record that itself moves a score makes it
+    an exchange.
 
     >>> check_monotonic(True, Unit())
     """
@@ -222,8 +228,8 @@ def _public_list(candidates: object) -> tuple[Any, ...]:
     if isinstance(candidates, str | bytes) or not isinstance(candidates, Iterable):
         raise InvalidParameter("candidates must be a list of the public alternatives")
     # a time in nanoseconds stays what it is: Python knows no such times
-    plain = (np.datetime64, np.timedelta64)
-    items = tuple(x.item() if isinstance(x, np.generic) and not isinstance(x, plain) else x for x in candidates)
+    times = (np.datetime64, np.timedelta64)
+    items = tuple(x.item() if isinstance(x, np.generic) and not isinstance(x, times) else x for x in candidates)
     if not items:
         raise InvalidParameter("candidates must not be empty")
     return items

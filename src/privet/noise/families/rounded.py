@@ -16,7 +16,7 @@ Rest = Fraction | NDArray[np.float64] | Rests  # what is left of the centre, in 
 OneRounded = Callable[..., int]  # of a stream, what is given besides, and the rest
 RoundedSampler = Callable[..., NDArray[Any]]  # of a stream, a count, what is given besides, and the rest
 
-SATURATION = 2**62  # where results stop: sums of two of them still fit int64
+SATURATION = 2**62  # where results stop: a centre can be added to noise as large, and still fits int64
 _NOISE = SATURATION + 2**60  # noise this large saturates whatever the centre is
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from privet._numerics import TINY, UNIT_ROUNDOFF, Array
 from privet.privacy.variable import AtomicVariable, LossVariable
 
-_NODES, _MORE_NODES = 4096, 12288
+_NODES, _MORE_NODES = 4096, 12288  # of a grid, and of one that is made finer: speed and width only
 _MOST_NODES = 16 * _NODES  # of a sum: beyond, a chain is dearer than the accountants that serve instead
 _REACH = 35.0  # standard deviations of the sum, both sides together: where its mass above 1e-60 lies, roughly
 _FINE = 16.0  # steps in the standard deviation of one loss, while they are not too many

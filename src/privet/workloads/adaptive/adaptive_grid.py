@@ -20,8 +20,10 @@ from privet.workloads.answers import Answers
 from privet.workloads.families.rectangles import Rectangles
 
 Cuts = tuple[tuple[int, int], ...]
+# Sizes of blocks and tiles were found by trials and differ from the rule of the paper (proof note, what is chosen without
+# proof). They change the error, never the price.
 _BLOCKS, _GROWTH = {1: 7.0, 2: 4.5}, 0.2  # along a side, where rows are 100 times the noise; they grow by this power
-_LEAST = 0.1  # of what is measured with, for each of the two levels
+_LEAST = 0.1  # the least share of the price that each of the two levels gets
 _MOST_BLOCKS = 64  # along a side
 _TILE = {1: 5.0, 2: 2.5}  # rows of a tile, in units of its noise, by the number of dimensions
 
@@ -29,8 +31,8 @@ _TILE = {1: 5.0, 2: 2.5}  # rows of a tile, in units of its noise, by the number
 @final
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveGrid(AdaptiveStrategy):
-    """Counts of a few even blocks (`first` of the budget), then of tiles inside them: the more rows a block seems to hold,
-    the smaller its tiles. Least squares over both.
+    """Counts of a few even blocks (`first` of what is left of the budget), then of tiles inside them: the more rows a block
+    seems to hold, the smaller its tiles. Least squares over both.
 
     How many blocks there are follows from the number of rows: `rows` is a public guess of it, or `share` of the budget
     measures it. For one or two dimensions. Wins over unbiased answers where epsilon times the rows is small against the
@@ -121,6 +123,8 @@ def noise_of(task: Task, price: PrivacyLoss) -> float:
     """The noise of a count at this price, as the scale of a Laplace law of the same deviation."""
     if task.norm == "l1":
         return float(task.ratio(price)) * task.rows
+    # A Laplace scale is sigma/sqrt 2. Under replace `task.rows` counts the row that goes and the row that comes, 2 of them,
+    # and their distance is sqrt 2.
     return float(task.ratio(price)) * task.rows / (2.0 if task.unit.relation == "replace" else math.sqrt(2.0))
 
 
@@ -146,7 +150,7 @@ def _dimensions(shape: tuple[int, ...]) -> int:
 
 
 def tile_cuts(lines: tuple[tuple[int, ...], tuple[int, ...]], counts: Array, scale: float) -> Cuts:
-    """The stripes of each block along each side: about one tile for every 2.5 times the noise of a tile (5 on a line).
+    """The stripes of each block along each side: about one tile for every 2.5 noise scales of rows (5 on a line).
 
     >>> tile_cuts(((8,), (8, 16)), np.array([90, 3]), 4.0)
     ((3, 3), (1, 1))
@@ -158,7 +162,7 @@ def tile_cuts(lines: tuple[tuple[int, ...], tuple[int, ...]], counts: Array, sca
 
 
 def _stripes(tiles: float, high: int, wide: int) -> tuple[int, int]:
-    """The pair whose product is about the number of tiles: equal numbers unless a side has too few cells."""
+    """The pair whose product is the number of tiles or a little more: equal numbers unless a side has too few cells."""
     each = max(1, math.ceil(math.sqrt(min(tiles, high * wide))))
     down, across = min(each, high), min(each, wide)
     if down == high:
@@ -169,7 +173,7 @@ def _stripes(tiles: float, high: int, wide: int) -> tuple[int, int]:
 
 
 def grid_error(task: Task, price: PrivacyLoss, rows: float) -> float:
-    """The root of the mean squared error of an adaptive grid for about this many rows, noise and bias.
+    """A forecast of the root of the mean squared error of an adaptive grid for about this many rows, noise and bias.
 
     The noise is that of a grid whose blocks all hold the same number of rows. For the bias all rows lie in a tenth of the
     domain (a twentieth of a line), and a tile there is halved again and again into halves that differ by 0.9 of its count

@@ -1,0 +1,65 @@
+"""The part of a person: by the own id alone, whatever the ids of others are."""
+
+import enum
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privet import pate
+from privet.errors import InvalidData
+
+KEY = b"a public key"
+
+
+def test_a_part_depends_on_the_own_id_alone():
+    partition = pate.KeyedPartition(7, KEY)
+    ids = np.arange(500)
+    parts = partition.assign(ids)
+    assert parts.min() >= 0
+    assert parts.max() < 7
+    assert np.bincount(parts, minlength=7).min() > 40
+    shuffled = np.random.default_rng(0).permutation(500)
+    assert np.array_equal(partition.assign(ids[shuffled]), parts[shuffled])
+    assert np.array_equal(partition.assign(ids[:-1]), parts[:-1])
+    assert np.array_equal(partition.assign(ids.astype(np.int32)), parts)
+    assert not np.array_equal(pate.KeyedPartition(7, b"other").assign(ids), parts)
+    assert partition.assign([]).tolist() == []
+
+
+@pytest.mark.parametrize(
+    "ids", [np.ones(2, bool), np.ones((2, 1), int), np.zeros(1, "M8[D]"), "ab", b"ab", {"a": 1}, 3, None]
+)
+def test_ids_are_whole_numbers_or_texts(ids):
+    with pytest.raises(InvalidData, match="whole numbers or texts"):
+        pate.KeyedPartition(3, KEY).assign(ids)
+
+
+class Ward(enum.StrEnum):
+    """A text of another class."""
+
+    A = "a"
+
+
+@pytest.mark.parametrize(
+    "other", ["x", b"x", None, float("nan"), 2.5, True, 2**64, -1, Ward.A, ("a",), [1], object(), np.float32(4.0)]
+)
+@pytest.mark.parametrize("ids", [list(range(30)), [*"abcdef"], [b"a", b"a\0"], [2**63, -(2**63)]])
+def test_one_id_does_not_change_how_others_are_read(ids, other):
+    partition = pate.KeyedPartition(50, KEY)
+    alone = partition.assign(ids)
+    assert partition.assign([*ids, other])[:-1].tolist() == alone.tolist()
+    held = np.empty(len(ids) + 1, dtype=object)
+    held[:-1], held[-1] = ids, other
+    assert partition.assign(held)[:-1].tolist() == alone.tolist()
+    assert min(alone) >= 0
+
+
+def test_whole_numbers_are_the_same_persons_in_a_column_with_gaps():
+    partition = pate.KeyedPartition(50, KEY)
+    whole = partition.assign(np.arange(20))
+    assert partition.assign([*map(float, range(20)), None])[:-1].tolist() == whole.tolist()
+    assert partition.assign(np.array([*range(20), np.nan])).tolist() == [*whole, -1]
+    assert partition.assign(pd.Series([*range(20), None])).tolist() == [*whole, -1]
+    assert partition.assign(pd.Series([*range(20), None], dtype="Int64")).tolist() == [*whole, -1]
+    assert partition.assign(pd.Series(["a", "b"], dtype="category")).tolist() == partition.assign(["a", "b"]).tolist()

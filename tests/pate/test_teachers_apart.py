@@ -1,0 +1,131 @@
+"""Teachers that know nothing of each other: a person of another kind, coins of predictions, torch that comes late."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from privet import pate
+from privet.errors import InvalidParameter
+
+KEY = b"a public key"
+
+POOL = [[-2.0, 0.0], [2.0, 0.0], [0.1, 1.0]]
+ODD = {
+    "a class that is a text": ([0.0, 0.0], "?", 400),
+    "no class": ([0.0, 0.0], None, 400),
+    "a class that is a list": ([0.0, 0.0], [1], 400),
+    "a value that is a text": (["a", 0.0], 1, 400),
+    "a value that is missing": ([None, 0.0], 1, 400),
+    "an id that is a text": ([0.0, 0.0], 1, "x"),
+    "no id": ([0.0, 0.0], 1, None),
+}
+
+
+def _plain(rows: int = 400) -> tuple[list, list, list]:
+    X = np.random.default_rng(0).normal(size=(rows, 2)).round(3)
+    return X.tolist(), (X[:, 0] > 0).astype(int).tolist(), list(range(rows))
+
+
+def _votes(X, y, ids, factory=DecisionTreeClassifier, parts=20, **options):
+    made = pate.Teachers(factory, pate.KeyedPartition(parts, KEY), classes=[0, 1]).fit(X, y, ids=ids, **options)
+    return made.vote(POOL, public=True).exact_counts
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("form", ["lists", "frame"])
+def test_a_person_of_another_kind_changes_one_vote(odd, form):
+    X, y, ids = _plain()
+    counts = []
+    for row in ((), (odd,)):
+        more = [[*X, *(x for x, _, _ in row)], [*y, *(c for _, c, _ in row)], [*ids, *(i for _, _, i in row)]]
+        if form == "frame":
+            more = [pd.DataFrame(more[0]), pd.Series(more[1]), pd.Series(more[2])]
+        counts.append(_votes(*more))
+    assert np.abs(counts[0] - counts[1]).max() <= 1
+    assert (
+        counts[0][0, 0] == counts[0][1, 1] == 20
+    )  # teachers have learned: a vote of all for the default would hide it
+
+
+class Tied:
+    """The most frequent class of its rows; ties are broken by the shared generator while it predicts."""
+
+    def fit(self, X, y):
+        number = np.bincount(y, minlength=2)
+        self.best = np.flatnonzero(number == number.max())
+        return self
+
+    def predict(self, X):
+        return [self.best[np.random.randint(len(self.best))] if len(self.best) > 1 else self.best[0] for _ in X]
+
+
+def test_coins_of_a_prediction_are_those_of_its_teacher():
+    X, _, ids = _plain()
+    y = np.random.default_rng(3).integers(0, 2, 400)
+    counts = []
+    for leave in (None, 0, 1, 2, 3, 4, 5):
+        kept = [i for i in ids if i != leave]
+        np.random.seed(0)  # as people do
+        counts.append(_votes([X[i] for i in kept], y[kept], kept, factory=Tied, parts=200))
+    assert max(np.abs(each - counts[0]).max() for each in counts) == 1
+    assert len({tuple(each[:, 1]) for each in counts}) > 1  # ties are there, and matter
+
+
+class Warns(Tied):
+    """Warns of its rows while it predicts."""
+
+    def predict(self, X):
+        warnings.warn("of rows", stacklevel=2)
+        return super().predict(X)
+
+
+def test_nothing_is_said_while_teachers_vote():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        _votes(*_plain(), factory=Warns)
+    assert said == []
+
+
+LATE = """
+import sys, numpy as np
+from privet import pate
+assert "torch" not in sys.modules
+
+class Late:
+    def fit(self, X, y):
+        import torch
+        self.number = float(torch.randn(1))
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), int(self.number > 0))
+
+partition = pate.KeyedPartition(6, b"key")
+parts = partition.assign(list(range(100)))
+ids = [i for i in range(100) if parts[i] != 0] + [int(np.flatnonzero(parts == 0)[0])] * int(sys.argv[1])
+folder = sys.argv[2] if len(sys.argv) > 2 else None
+rows, told = np.zeros((len(ids), 1)), np.zeros(len(ids), int)
+made = pate.Teachers(Late, partition, classes=[0, 1]).fit(rows, told, ids=ids, folder=folder)
+print([model.number for model in made._models[1:]])
+"""
+
+
+def test_a_teacher_that_loads_torch_while_it_learns_has_a_stream_of_its_own(tmp_path):
+    pytest.importorskip("torch")
+    found = {
+        subprocess.run([sys.executable, "-c", LATE, *more], capture_output=True, text=True, check=True).stdout
+        for more in (["0"], ["1"], ["0", str(tmp_path / "kept")], ["1", str(tmp_path / "kept")])
+    }
+    assert len(found) == 1
+
+
+def test_classes_of_several_kinds_are_refused():
+    for classes in ([0, "a"], [(0, 1), (1, 0)], [None, 1]):
+        with pytest.raises(InvalidParameter, match=r"one kind|two or more"):
+            pate.Teachers(LogisticRegression, pate.KeyedPartition(2, KEY), classes=classes)
