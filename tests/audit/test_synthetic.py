@@ -121,6 +121,14 @@ def test_the_control_group_is_what_decides():
     assert not found.inference.accused
 
 
+def test_both_ends_of_the_excess_share_one_level():
+    found = rates(people(600, 3)).inference
+    sides, kind = (found.members, found.others), type(found.members)
+    ends = [kind(each.right, each.many, each.alpha / 2.0).rate for each in sides]
+    assert found.excess.low == ends[0].low - ends[1].high
+    assert found.excess.high == ends[0].high - ends[1].low
+
+
 def rates_covered(runs):
     """How often each interval of members minus others holds 0, of a table that was made from neither."""
     covered = np.zeros(4)

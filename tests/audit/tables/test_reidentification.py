@@ -117,6 +117,20 @@ def test_links_by_time_and_place_and_how_many_are_right():
     assert "1 of these links are right" in found.explain()
 
 
+def test_a_missing_place_meets_no_missing_place():
+    kinds = {"hour": pv.Int(0, 23, null=True), "place": pv.Int(0, 9, null=True)}
+    one = pv.Table({"hour": [8, None], "place": [1, 2]}, columns=kinds)
+    two = pv.Table({"hour": [8, None], "place": [1, 2]}, columns=kinds, name="seen")
+    assert audit.exact_linkage(one, two, on=["hour", "place"]).linked == 1
+
+
+def test_the_share_of_undone_pseudonyms_is_one_of_rows():
+    first, second = (hashlib.md5(each.encode()).hexdigest() for each in ("1A23", "nobody"))
+    trips = pv.Table({"medallion": [first] * 3 + [second]}, columns={"medallion": pv.Text()})
+    found = audit.exact_pseudonyms(trips, "medallion", audit.spellings("9A99"))
+    assert (found.undone, found.pseudonyms, found.exact_share) == (1, 2, 0.75)
+
+
 def test_hashes_of_a_small_space_are_undone_and_keyed_ones_are_not():
     numbers = ["1A23", "7C11", "1A23"]
     plain = [hashlib.md5(each.encode()).hexdigest() for each in numbers]
