@@ -111,7 +111,7 @@ def main():
     for name in filter(None, asked.sets.split(",")) if asked.sets else names:
         data = learn_sets.load(name, asked.most)
         if asked.solvers:
-            solvers(name, data, [each for each in epsilons if each <= 2.0], asked.seeds)
+            solvers(name, data, [each for each in epsilons if each <= 4.0], asked.seeds)
         if asked.bayes:
             bayes(name, data, epsilons, asked.seeds, asked.diffprivlib)
 

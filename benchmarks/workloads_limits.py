@@ -1,7 +1,7 @@
 """How far the workloads are from the best that is known: ours, the bound or the peer, and the ratio, setting by setting.
 
 `python benchmarks/workloads_limits.py [gaussian] [streams] [pure] [automatic] [automatic1] [rectangles]
-[rectangles_rho] [tables] [--large]`: all unless named.
+[rectangles1] [rectangles_rho] [rectangles_rho1] [tables] [mwem] [records] [--large]`: all unless named.
 The peers are closed forms and trees that are computed here; CPU seconds of one thread.
 """
 
@@ -221,10 +221,54 @@ def tables():
     line("MWEM, 256 prefix sums, 1,000 rows, epsilon .1", np.mean(errors[3]), np.mean(errors[10]), "ten rounds")
 
 
+def from_records(rows=10_000):
+    """All pairs of columns with three values each, released from records."""
+    import pandas as pd
+
+    import privet as pv
+
+    rng = np.random.default_rng(0)
+    for columns in (10, 30, 100):
+        frame = pd.DataFrame({f"c{i}": rng.integers(0, 3, rows) for i in range(columns)})
+        table = pv.Table(frame, columns={name: pv.Category([0, 1, 2]) for name in frame})
+        ledger = pv.Ledger.create("memory:", epsilon=3.0, delta=1e-5, unit=table.unit)
+        begin = time.process_time()
+        found = ledger.release(table.marginals(*frame, way=2), epsilon=1.0, delta=1e-6).to_pandas()
+        seconds, truth = time.process_time() - begin, pd.crosstab(frame["c0"], frame["c1"]).to_numpy().ravel()
+        off = float(np.sqrt(np.mean((found["n"].to_numpy()[: len(truth)] - truth) ** 2)))
+        held = (found["n_low"].to_numpy()[:9] <= truth) & (truth <= found["n_high"].to_numpy()[:9])
+        words = f"{columns} columns, {len(found):,} counts with intervals: {seconds:.2f} s"
+        print(f"{words}; first table off by {off:.0f}, {held.sum()} of 9 held", flush=True)
+
+
+def mwem_grid(draws=4):
+    """MWEM as it is beside one pass over its answers: 256 prefix sums of four waves and six sets of DPBench, two numbers of
+    rows, with and without a delta; ratio of the errors, geometric mean (worst set), and the error of an unbiased plan."""
+    asked, rng = RangeQueries(workload=Prefix(256)), np.random.default_rng(0)
+    sets = [1.0 + a * np.sin(np.arange(256) / 40.7 * f) for a in (0.5, 0.9) for f in (1, 2)]
+    sets += [shares.reshape(256, -1).sum(axis=1) for shares in list(read_sets("d1_").values())[:6]]
+    for rows in (1_000, 100_000):
+        for promise in [{"epsilon": e} | d for d in ({}, {"delta": 1e-5}) for e in (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)]:
+            found = []
+            for shares in sets:
+                x = rng.multinomial(rows, shares / shares.sum())
+                for strategy in (MWEM(), MWEM(passes=1)):
+                    drawn = asked.for_budget(strategy=strategy, **promise).simulate(x, draws)
+                    found.append(math.sqrt(np.mean([np.mean(np.cumsum(y.histogram - x) ** 2) for y in drawn])))
+            errors = np.log(np.array(found).reshape(-1, 2))
+            ratio, (ours, one) = np.exp(errors[:, 0] - errors[:, 1]), np.exp(errors.mean(axis=0))
+            words = f"MWEM, {rows:,} rows, {promise}: {ours:.0f}, one pass {one:.0f}"
+            unbiased = asked.plan(**promise).best.rmse
+            print(f"{words}, ratio {ours / one:.2f} (worst {ratio.max():.2f}); unbiased {unbiased:.0f}", flush=True)
+
+
 PARTS = {"gaussian": gaussian, "streams": lambda large: long_counters(), "pure": lambda large: pure_counters()}
 PARTS |= {"automatic": lambda large: automatic(0.1), "tables": lambda large: tables()}
 PARTS |= {"automatic1": lambda large: automatic(1.0), "rectangles": lambda large: two_dimensions([{"epsilon": 0.1}])}
 PARTS |= {"rectangles_rho": lambda large: two_dimensions([{"rho": 0.005}])}
+PARTS |= {"rectangles1": lambda large: two_dimensions([{"epsilon": 1.0}], draws=2)}
+PARTS |= {"rectangles_rho1": lambda large: two_dimensions([{"rho": 0.5}], draws=2)}
+PARTS |= {"mwem": lambda large: mwem_grid(), "records": lambda large: from_records()}
 
 
 def main():

@@ -219,3 +219,16 @@ def test_laws_without_mass_between_their_ends_fit_into_memory():
     for delta in (1e-280, 1e-5):
         assert accounting.epsilon(asked, delta=delta).upper == pytest.approx(2e9, rel=1e-9)
     assert len(lattice_places(-(10**9), 10**9, 1.0, 0.0, np.array([-1e9, 1e9]), np.zeros(1), 0.0)) < 2**19
+
+
+@pytest.mark.parametrize(("noise", "steps", "times"), [(0.5, 2, 1), (0.8, 3, 1), (0.7, 2, 5)])
+def test_the_curve_of_a_random_allocation_is_not_trivial(noise, steps, times):
+    """Its long ends lay outside the window of the curve, whose bound became delta <= 1: an attack without any error."""
+    loss = privacy.Repeated(privacy.RandomAllocation(privacy.GaussianLoss(noise), steps=steps), times)
+    tangents = [(accounting.delta(loss, epsilon=e), math.exp(e)) for e in (0.0, 1.0)]
+    rates = np.array([0.01, 0.1, 0.3])
+    found = accounting.tradeoff(loss, rates)
+    for delta, slope in tangents:
+        assert (found >= 1.0 - delta.upper - slope * rates - 1e-3).all()
+    assert (found > 0.0).all()
+    assert (found < 1.0 - rates).all()  # nobody hides so well at so little noise

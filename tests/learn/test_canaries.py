@@ -202,7 +202,9 @@ def test_replaying_a_canary_finds_nothing(name):
     assert seen.verdict == "not refuted", str(seen)
 
 
-@pytest.mark.parametrize("name", ["objective_fit", "pure_objective_fit", "output_fit"])
+@pytest.mark.parametrize(
+    "name", ["objective_fit", "output_fit", pytest.param("pure_objective_fit", marks=pytest.mark.slow)]
+)
 def test_the_price_survives_where_no_replay_looks(name):
     """Fits of one step have no parts to replay. With half the noise the same audit refutes: the test above."""
     canary = canaries()[name]

@@ -66,8 +66,15 @@ def test_a_number_above_zero_is_expected_where_its_noise_says():
     assert above_zero(np.array([7.0, 0.0]), 0.0) == pytest.approx([7.0, 0.0], abs=1e-100)
 
 
-@pytest.mark.parametrize("delta", [1e-6, 0.0])
-@pytest.mark.parametrize("unit", [Unit(), Unit("replace")], ids=["add_remove", "replace"])
+@pytest.mark.parametrize(
+    ("unit", "delta"),
+    [
+        pytest.param(Unit(), 1e-6, id="add_remove-1e-06"),
+        pytest.param(Unit("replace"), 0.0, id="replace-0.0"),
+        pytest.param(Unit(), 0.0, id="add_remove-0.0", marks=pytest.mark.slow),
+        pytest.param(Unit("replace"), 1e-6, id="replace-1e-06", marks=pytest.mark.slow),
+    ],
+)
 def test_a_plan_knows_the_noise_of_its_numbers(unit, delta):
     """One number of a ball of 11 was once taken for the whole of it: its noise was held for a third of what it is."""
     task = column_task((-1.0, 1.0), 5, unit, Classes((0, 1)))
@@ -80,6 +87,7 @@ def test_a_plan_knows_the_noise_of_its_numbers(unit, delta):
     assert plan.spread == pytest.approx(weight * plan.count_spread)
 
 
+@pytest.mark.slow
 def test_a_rare_class_is_ranked_better_the_less_noise_there_is():
     """Means of 40 draws of noise, the same ones at each size; a twin that takes moments as they come is far behind."""
     rng = np.random.default_rng(1)

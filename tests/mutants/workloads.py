@@ -17,8 +17,8 @@ STREAMS = ("tests/workloads/test_streams.py", _LAWS)
 plant(
     "noise that does not know the weight of its level",
     "workloads:LinearQueries._draw",
-    "drawn = self._noise(Fraction(self.scale) / weight, (runs, size), source)",
-    "drawn = self._noise(Fraction(self.scale), (runs, size), source)",
+    "drawn = whole_noise(self.norm, Fraction(self.scale) / weight, (runs, size), source)",
+    "drawn = whole_noise(self.norm, Fraction(self.scale), (runs, size), source)",
 )
 plant(
     "least squares with the weight of the leaves on every level",
@@ -74,20 +74,20 @@ plant(
 plant(
     "half the noise",
     "workloads:LinearQueries._draw",
-    "drawn = self._noise(Fraction(self.scale) / weight, (runs, size), source)",
-    "drawn = self._noise(Fraction(self.scale) / weight / 2, (runs, size), source)",
+    "drawn = whole_noise(self.norm, Fraction(self.scale) / weight, (runs, size), source)",
+    "drawn = whole_noise(self.norm, Fraction(self.scale) / weight / 2, (runs, size), source)",
 )
 plant(
     "one noise for a whole group",
     "workloads:LinearQueries._draw",
-    "drawn = self._noise(Fraction(self.scale) / weight, (runs, size), source)",
-    "drawn = self._noise(Fraction(self.scale) / weight, (runs, 1), source)",
+    "drawn = whole_noise(self.norm, Fraction(self.scale) / weight, (runs, size), source)",
+    "drawn = whole_noise(self.norm, Fraction(self.scale) / weight, (runs, 1), source)",
 )
 plant(
     "l2 for Laplace noise",
     "workloads:Design.sensitivity",
-    'reach if norm == "l1" else _root_up(reach)',
-    "_root_up(reach)",
+    'reach if norm == "l1" else Fraction(root_up(reach))',
+    "Fraction(root_up(reach))",
 )
 plant(
     "one row a person",
@@ -96,7 +96,10 @@ plant(
     "unit=neighbours, max_rows=1\n",
 )
 plant(
-    "a square root rounded down", "workloads:_root_up", "while root * root < square:", "while root * root < square * 0:"
+    "a square root rounded down",
+    "workloads:Design.sensitivity",
+    "else Fraction(root_up(reach))",
+    "else Fraction(float(reach) ** 0.5)",
 )
 plant("sums that overflow", "workloads:Design.most", "return _LARGEST // max(1, self._widest)", "return _LARGEST")
 plant(
@@ -238,8 +241,8 @@ plant(
 plant(
     "stream: l2 for Laplace noise",
     "workloads:Counter.sensitivity",
-    'length = reach if self.norm == "l1" else _root_up(reach)',
-    "length = _root_up(reach)",
+    'length = reach if self.norm == "l1" else Fraction(root_up(reach))',
+    "length = Fraction(root_up(reach))",
     *STREAMS,
 )
 plant(

@@ -1,16 +1,16 @@
 """The abstract design: what a strategy measures on one domain, exactly, and how cells are rebuilt from it."""
 
-import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, Literal, final
 
 import numpy as np
 
+from privet import noise
 from privet._cache import kept_property
-from privet._numerics import Array
+from privet._numerics import Array, root_up
 from privet._validate import instance
-from privet.mechanisms import Sensitivity, row_sensitivity
+from privet.mechanisms import Sensitivity, Source, row_sensitivity
 from privet.privacy import Unit
 from privet.workloads.workload import Workload
 
@@ -91,7 +91,7 @@ class Design(ABC):
         if neighbours.relation == "replace":
             reach = max(self._farthest(norm), reach)
         return row_sensitivity(
-            reach if norm == "l1" else _root_up(reach), norm=norm, unit=neighbours, max_rows=max_rows
+            reach if norm == "l1" else Fraction(root_up(reach)), norm=norm, unit=neighbours, max_rows=max_rows
         )
 
     @property
@@ -136,12 +136,15 @@ class Design(ABC):
         return next((i for i in range(workload.queries) if not self.determines(workload.query(i))), None)
 
 
-def _root_up(square: Fraction) -> Fraction:
-    """A double that is at least the square root."""
-    root = Fraction(math.sqrt(square))
-    while root * root < square:
-        root = Fraction(math.nextafter(float(root), math.inf))
-    return root
+def whole_noise(norm: NoiseNorm, scale: Fraction, size: int | tuple[int, int], source: Source) -> Array:
+    """Noise in whole numbers: discrete Laplace for "l1", a rounded Gaussian for "l2".
+
+    >>> whole_noise("l2", Fraction(3), (2, 5), None).shape
+    (2, 5)
+    """
+    if norm == "l1":
+        return np.asarray(noise.discrete_laplace(scale=scale, size=size, source=source))
+    return np.asarray(noise.rounded_gaussian(sigma=scale, size=size, source=source))
 
 
 def whole_weight(weight: Any) -> Fraction:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Unpack, final
 
 import numpy as np
 
-from privet import noise
 from privet._cache import kept_property, remember
 from privet._numerics import Array
 from privet._validate import above, count, instance, set_frozen
@@ -30,7 +29,7 @@ from privet.mechanisms.target import ratio_down
 from privet.noise import LARGEST_SCALE
 from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 from privet.workloads.answers import Answers
-from privet.workloads.design import Design, NoiseNorm
+from privet.workloads.design import Design, NoiseNorm, whole_noise
 from privet.workloads.families.cell_bars import cell_radii
 from privet.workloads.families.counts import admit_counts, whole_counts
 from privet.workloads.families.histograms import admit_histogram
@@ -206,18 +205,13 @@ class LinearQueries(Mechanism[Any, Answers]):
         noisy = np.empty((runs, len(exact)), dtype=np.int64)
         start = 0
         for size, weight in self.design.groups:
-            drawn = self._noise(Fraction(self.scale) / weight, (runs, size), source)
+            drawn = whole_noise(self.norm, Fraction(self.scale) / weight, (runs, size), source)
             noisy[:, start : start + size] = exact[start : start + size] + drawn
             start += size
         return [self._answers(row) for row in noisy]
 
     def _answers(self, measured: Array) -> Answers:
         return Answers(self.design, self._kind, Fraction(self.scale), measured, self.workload.shape)
-
-    def _noise(self, scale: Fraction, shape: tuple[int, int], source: Source) -> Array:
-        if self.norm == "l1":
-            return np.asarray(noise.discrete_laplace(scale=scale, size=shape, source=source))
-        return np.asarray(noise.rounded_gaussian(sigma=scale, size=shape, source=source))
 
     def error(self, confidence: float = 0.95) -> ErrorBar | None:
         """Of each cell by itself (`release.interval` is around `release.value.histogram`). Of the first query alone where

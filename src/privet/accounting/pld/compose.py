@@ -40,13 +40,13 @@ def compose(laws: Laws, step: float, plan: Plan) -> ComposedLaw:
     known = known_of(laws, step, plan, first, length, float(np.abs(spectrum).sum()), noise)
     if narrow is None:
         return inverted(laws, spectrum, first, length, known)
-    smallest = _support(laws)[0]
+    smallest = support_of(laws)[0]
     return BandLaw(lowest=smallest, first=first, nodes=length, spectrum=spectrum, guess=plan.guess, **known)
 
 
 def window_of(laws: Laws, plan: Plan, step: float) -> tuple[int, int]:
     """First node of the window, counted from the lowest possible sum, and the number of nodes."""
-    smallest = _support(laws)[0]
+    smallest = support_of(laws)[0]
     low, high = _window(laws, plan, step)
     first = math.floor((low - smallest) / step)
     return first, math.ceil((high - smallest) / step) - first + 2
@@ -64,7 +64,7 @@ def known_of(
 ) -> dict[str, Any]:
     """Facts that both forms of a sum know; `size` is the sum of the moduli of its spectrum, `moment` bounds its
     log-moments."""
-    t, bottom = plan.tilt, _support(laws)[0] + first * step
+    t, bottom = plan.tilt, support_of(laws)[0] + first * step
 
     def of_all(order: float) -> float:
         return math.fsum(n * law.log_moment(order) for law, n in laws)
@@ -88,7 +88,7 @@ def known_of(
 
 def inverted(laws: Laws, spectrum: NDArray[np.complex128], first: int, length: int, known: dict[str, Any]) -> NodeLaw:
     """The masses of a sum from its transform: that starts at the lowest possible sum, the window at its first node."""
-    bottom = _support(laws)[0] + first * known["step"]
+    bottom = support_of(laws)[0] + first * known["step"]
     weight = np.roll(np.fft.irfft(spectrum, length), -first % length)
     return NodeLaw(losses=bottom + np.arange(length) * known["step"], weight=weight, **known)
 
@@ -130,7 +130,7 @@ def _spectrum(laws: Laws, t: float, length: int) -> tuple[NDArray[np.complex128]
     return product((factor_of(group, t, length) for group in grouped(laws, length)), length)
 
 
-def _support(laws: Laws) -> tuple[float, float]:
+def support_of(laws: Laws) -> tuple[float, float]:
     """Smallest and largest possible sum."""
     smallest = math.fsum(n * (law.offset + law.start * law.step) for law, n in laws)
     return smallest, smallest + math.fsum(n * (law.stop - law.start) * law.step for law, n in laws)
@@ -138,7 +138,7 @@ def _support(laws: Laws) -> tuple[float, float]:
 
 def _window(laws: Laws, plan: Plan, step: float) -> tuple[float, float]:
     """The planned window, moved out to the ends of the support where they are near: then nothing lies outside."""
-    smallest, largest = _support(laws)
+    smallest, largest = support_of(laws)
     near = 0.1 * (plan.high - plan.low) + 16.0 * step
     low = smallest - step if smallest >= plan.low - near else plan.low
     return low, max(low, largest if largest <= plan.high + near else plan.high)
@@ -159,7 +159,7 @@ def _tails(
                 break
         return found
 
-    smallest, largest = _support(laws)
+    smallest, largest = support_of(laws)
     rounding = 1e-6 * laws[0][0].step
     above = wrapped = 0.0
     if largest > high + rounding:

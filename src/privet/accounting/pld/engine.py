@@ -6,7 +6,7 @@ from typing import Literal
 
 from privet._cache import forget
 from privet._numerics import TINY, Array, round_up
-from privet.accounting.pld.compose import compose
+from privet.accounting.pld.compose import compose, support_of
 from privet.accounting.pld.interval import Interval, intersected, larger_of
 from privet.accounting.pld.law import LOWER, UPPER
 from privet.accounting.pld.nodes import NodeLaw
@@ -34,6 +34,7 @@ _FAIR = 0.005  # share of the value
 _POOR = 2.0  # an interval this much wider than asked for is worth a second try
 _ROUGHER = 16.0  # a first look may be this much less accurate
 _CURVE_FLOOR = 1e-9  # the whole curve is computed without tilt, to about this absolute accuracy
+_LOST = 1e-7  # mass outside its window from which on the window becomes all that a sum can be
 
 Mode = Literal["two-sided", "upper", "quick"]
 
@@ -266,7 +267,11 @@ def profile_curves(parts: Parts, tol: float) -> list[tuple[Array, Array]]:
         plan = make_plan(parts, direction, delta=_CURVE_FLOOR, untilted=True)
         step = _grid_step(parts, plan, tol)
         tail = step_tail(_CURVE_FLOOR, sum(n for _, n in parts))
-        law = compose([(upper_law(loss, direction, step, tail, plan.order), n) for loss, n in parts], step, plan)
+        laws = [(upper_law(loss, direction, step, tail, plan.order), n) for loss, n in parts]
+        law = compose(laws, step, plan)
+        low, high = support_of(laws)
+        if law.above + law.wrapped > _LOST and high - low < step * _MOST_NODES:
+            law = compose(laws, step, replace(plan, low=low, high=high))  # long ends that the plan did not foresee
         assert isinstance(law, NodeLaw)  # without a tilt every node is wanted
         profile = law.profile(UPPER)
         curves.append((profile.losses + law.shift, profile.upper_deltas()))

@@ -24,6 +24,7 @@ _SHARES = np.linspace(0.0, 1.0, 13)  # of the best tilt, to find the least that 
 _max, _sum = np.maximum.reduce, np.add.reduce  # quicker for small arrays than np.max and np.sum
 _TOP_TAIL = 1e-8  # share of delta that may lie above the window
 _WRAPPED = 1e-10  # tilted mass that may wrap around
+_AT_ONCE = 2**21  # losses times orders: 16 MB
 _STEP_TAIL = 1e-8  # share of delta that all steps together may send to infinity
 
 
@@ -148,8 +149,12 @@ class _Sum:
         return value, slope, bend
 
     def log_moments(self, orders: Array) -> Array:
-        """ln E exp(t L) at many orders at once."""
-        exponent = np.multiply.outer(orders, self.losses) + self.log_mass
+        """ln E exp(t L) at many orders at once, or of very many parts at a few of them after the other."""
+        several = max(1, _AT_ONCE // self.losses.size)
+        if len(orders) > several:
+            return np.concatenate([self.log_moments(orders[i : i + several]) for i in range(0, len(orders), several)])
+        exponent = np.multiply.outer(orders, self.losses)
+        exponent += self.log_mass
         peak = _max(exponent, axis=2)
         exponent -= peak[:, :, None]
         total = _sum(np.exp(exponent, out=exponent), axis=2)

@@ -7,10 +7,9 @@ from privet.privacy import Guarantee
 
 _FEW = 200.0  # n epsilon/d: below, noisy gradient descent came out ahead (benchmarks/README.md)
 _LARGE, _FEW_OF_LARGE = 10_000, 30.0  # records from which it takes long, and came out ahead only below the second
-_NARROW, _SMALL = (
-    40,
-    1.0,
-)  # columns and epsilon up to which preconditioned steps came out ahead, of logistic models alone
+# Where preconditioned steps came out ahead, of logistic models alone: up to so many columns and this epsilon, and from so
+# many columns on up to the larger one. By what was lost and gained on sets of few records (benchmarks/README.md).
+_NARROW, _SMALL, _BROADER, _SMALL_OF_BROADER = 40, 2.0, 10, 4.0
 _MANY = 5_000.0  # n epsilon/d: above, noise is no longer what matters
 _WIDE = 1_000  # columns beyond which a Gram matrix, or a Newton step, is too large
 
@@ -27,7 +26,7 @@ def chosen_solver(task: Task, loss: Loss, promise: Guarantee, n_rows: int | None
     'NoisyGD'
     >>> type(chosen_solver(task, Logistic(), Guarantee(1.0, 1e-6), n_rows=100_000)[0]).__name__
     'Preconditioned'
-    >>> type(chosen_solver(task, Logistic(), Guarantee(2.0, 1e-6), n_rows=100_000)[0]).__name__
+    >>> type(chosen_solver(task, Logistic(), Guarantee(8.0, 1e-6), n_rows=100_000)[0]).__name__
     'ObjectivePerturbation'
     """
     pure = promise.epsilon is not None and promise.delta == 0.0
@@ -50,9 +49,11 @@ def chosen_solver(task: Task, loss: Loss, promise: Guarantee, n_rows: int | None
 
 
 def _small_and_narrow(task: Task, epsilon: float, n_rows: int | None) -> bool:
-    """Is epsilon at most 1, for at most 40 columns, and n epsilon/d, if it is known, at most 5,000?"""
+    """Is epsilon at most 2 (4 from 10 columns on), for at most 40 columns, and n epsilon/d, if it is known, at most
+    5,000?"""
     many = n_rows is not None and n_rows * epsilon / task.dimension > _MANY
-    return epsilon <= _SMALL and task.features <= _NARROW and not many
+    small = _SMALL_OF_BROADER if task.features >= _BROADER else _SMALL
+    return epsilon <= small and task.features <= _NARROW and not many
 
 
 def few_records(task: Task, promise: Guarantee, n_rows: int) -> bool:

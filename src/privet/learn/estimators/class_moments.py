@@ -74,10 +74,11 @@ def above_zero(values: Array, spread: Array | float) -> Array:
 
 
 def _pooled(seen: Array, off: Array, least: float) -> Array:
-    """Variances of all records as they are expected after one was seen with noise, before which every order of magnitude
-    between the least and 1 was as likely as another."""
+    """Variances of all records as they are expected after one was seen with noise, before which every standard deviation up
+    to 1 was as likely as another: were every order of magnitude, noise of some variances would make columns too narrow, and
+    less noise a worse fit."""
     grid = np.geomspace(least, 1.0, _POINTS)[:, None]
-    odds = -0.5 * np.square((seen - grid) / off)
+    odds = 0.5 * np.log(grid) - 0.5 * np.square((seen - grid) / off)  # the grid is even in logarithms
     odds = np.exp(odds - odds.max(axis=0))
     expected = (odds * grid).sum(axis=0) / odds.sum(axis=0)
     return np.clip(np.where(off < _KNOWN * seen, seen, expected), least, 1.0)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, final
 
@@ -118,19 +118,13 @@ class ColumnMoments(OnRecords, Algorithm[Any, Any]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        facts: dict[str, Any] = {
-            "features": 1,
-            "row_norm": 1.0,
-            "intercept": False,
-            "centers": (0.0,),
-            "scales": (1.0,),
-        }
-        plain = Task(**facts, target=Classes((0, 1)))
+        one = Task(features=1, row_norm=1.0, intercept=False, centers=(0.0,), scales=(1.0,))
+        plain = replace(one, target=Classes((0, 1)))
         rows, labels = np.array([[1.0], [-1.0]]), np.array([0, 1])
         pair = ArrayRecords(rows, labels), ArrayRecords(rows[:1], labels[:1])
         made = cls.planned(plain, Guarantee(1.0, 1e-5))
         yield Example(made, *pair, Guarantee(1.0, 1e-5), cost="costly", detects=0.25)
-        moved = cls.planned(Task(**facts, unit=Unit("replace")), Guarantee(1.0))
+        moved = cls.planned(replace(one, unit=Unit("replace")), Guarantee(1.0))
         yield Example(
             moved, ArrayRecords(rows[:1]), ArrayRecords(rows[1:]), Guarantee(1.0), cost="costly", detects=0.25
         )

@@ -1,7 +1,7 @@
 """The range of columns within public bounds: two noisy quantiles of each."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, final
 
@@ -78,23 +78,18 @@ class ColumnRanges(OnRecords, Algorithm[Any, Any]):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        facts: dict[str, Any] = {
-            "features": 1,
-            "row_norm": 1.0,
-            "intercept": False,
-            "centers": (0.0,),
-            "scales": (1.0,),
-        }
+        one = Task(features=1, row_norm=1.0, intercept=False, centers=(0.0,), scales=(1.0,))
+        other_unit = replace(one, unit=Unit("replace"))
         rows = np.array([[-1.0], [-1.0], [1.0]])
         pair = ArrayRecords(rows), ArrayRecords(rows[1:])
-        plain = cls.planned(Task(**facts), 0.25, Guarantee(1.0))
+        plain = cls.planned(one, 0.25, Guarantee(1.0))
         yield Example(plain, *pair, Guarantee(1.0), cost="costly", detects=0.25)
-        moved = cls.planned(Task(**facts, unit=Unit("replace")), 0.25, Guarantee(rho=0.1))
+        moved = cls.planned(other_unit, 0.25, Guarantee(rho=0.1))
         other = ArrayRecords(np.array([[1.0], [-1.0], [1.0]]))
         yield Example(moved, pair[0], other, Guarantee(rho=0.1), cost="costly", detects=0.25)
         many = np.repeat([[-0.5], [0.5]], [50, 150], axis=0)  # a quarter lies low, until one more does
         low, high = ArrayRecords(many), ArrayRecords(np.vstack([many[1:], [[0.5]]]))
-        sides = cls.planned(Task(**facts, unit=Unit("replace")), 0.25, Guarantee(1.0))
+        sides = cls.planned(other_unit, 0.25, Guarantee(1.0))
         yield Example(sides, low, high, Guarantee(1.0), cost="costly", detects=0.25)
 
 

@@ -27,10 +27,10 @@ from privet.learn.solvers.columns import (
 )
 from privet.learn.solvers.curvatures import (
     Curvatures,
+    bought,
     check_curvatures,
     known_curvatures,
     levels_part,
-    levels_reach,
 )
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.penalty import NO_PENALTY, Penalty
@@ -199,8 +199,6 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
 
     def _check_reach(self) -> None:
         parts = [("step", self.step, Gaussian, sum_reach(self.task))]
-        if not isinstance(self.curvatures, Curvatures):
-            parts.append(("curvatures", self.curvatures, Gaussian, levels_reach(self.task)))
         if self.quantile is not None:
             parts.append(("quantile", self.quantile, Gaussian, sizes_reach(self.task)))
         check_parts(parts)
@@ -212,9 +210,7 @@ class CoordinateFit(OnRecords, Algorithm[Any, Any]):
 
     @property
     def loss(self) -> PrivacyLoss:
-        parts: list[PrivacyLoss] = [Repeated(self.step.loss, self.every)]
-        if isinstance(self.curvatures, Gaussian):
-            parts.append(self.curvatures.loss)
+        parts = [Repeated(self.step.loss, self.every), *bought(self.curvatures)]
         if self.quantile is not None:
             parts.append(Repeated(self.quantile.loss, self.rounds))
         return Composed(parts)

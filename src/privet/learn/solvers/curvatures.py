@@ -11,8 +11,9 @@ from privet._numerics import Array, root_up
 from privet._validate import above, items, set_frozen
 from privet.errors import InvalidParameter
 from privet.learn.problem import Task
-from privet.learn.solvers.columns import LEVELS, Columns, largest_entries
+from privet.learn.solvers.columns import LEVELS, Columns, check_parts, largest_entries
 from privet.mechanisms import Gaussian, Sensitivity, Source
+from privet.privacy import PrivacyLoss
 
 _TOPS = 2.0 ** -np.arange(LEVELS)
 _MIDDLE = 0.75  # of a level, relative to its top
@@ -90,9 +91,16 @@ def levels_part(task: Task, mu: float) -> Gaussian:
 
 
 def check_curvatures(given: "Gaussian | Curvatures", task: Task) -> None:
-    """Refuse public moments of another number of columns."""
-    if isinstance(given, Curvatures) and len(given.moments) != task.dimension:
+    """Refuse public moments of another number of columns, and noise that was made for less."""
+    if not isinstance(given, Curvatures):
+        check_parts([("curvatures", given, Gaussian, levels_reach(task))])
+    elif len(given.moments) != task.dimension:
         raise InvalidParameter("moments must hold a number for each column of unit rows, the constant one last")
+
+
+def bought(given: "Gaussian | Curvatures") -> list[PrivacyLoss]:
+    """The price of the moments where they are not public."""
+    return [given.loss] if isinstance(given, Gaussian) else []
 
 
 def known_curvatures(given: "Gaussian | Curvatures", columns: Columns, task: Task, source: Source) -> Curvatures:

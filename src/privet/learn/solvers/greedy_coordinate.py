@@ -20,10 +20,10 @@ from privet.learn.problem.crowd import crowd
 from privet.learn.solvers.columns import Columns, check_parts, clip_bounds, largest_entries, sum_reach
 from privet.learn.solvers.curvatures import (
     Curvatures,
+    bought,
     check_curvatures,
     known_curvatures,
     levels_part,
-    levels_reach,
 )
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.penalty import NO_PENALTY, Penalty, UnitPenalty
@@ -153,20 +153,13 @@ class GreedyCoordinateFit(OnRecords, Algorithm[Any, Any]):
         super().__post_init__()
         instance("penalty", self.penalty, Penalty)
         check_curvatures(self.curvatures, self.task)
-        parts: list[tuple[str, Any, type, Sensitivity]] = [
-            ("best", self.best, Exponential, score_reach(self.task)),
-            ("step", self.step, Gaussian, sum_reach(self.task)),
-        ]
-        if not isinstance(self.curvatures, Curvatures):
-            parts.append(("curvatures", self.curvatures, Gaussian, levels_reach(self.task)))
-        check_parts(parts)
+        best = ("best", self.best, Exponential, score_reach(self.task))
+        check_parts([best, ("step", self.step, Gaussian, sum_reach(self.task))])
 
     @property
     def loss(self) -> PrivacyLoss:
-        parts: list[PrivacyLoss] = [Repeated(self.best.loss, self.steps), Repeated(self.step.loss, self.steps)]
-        if isinstance(self.curvatures, Gaussian):
-            parts.append(self.curvatures.loss)
-        return Composed(parts)
+        each = (Repeated(part.loss, self.steps) for part in (self.best, self.step))
+        return Composed([*each, *bought(self.curvatures)])
 
     def _run(self, prepared: Records, source: Source) -> Array:
         columns = Columns(self.task, self.model, prepared)

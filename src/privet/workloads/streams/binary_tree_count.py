@@ -7,12 +7,11 @@ from typing import Unpack, final
 
 import numpy as np
 
-from privet import noise
 from privet._cache import kept_property, remember
 from privet._numerics import Array
 from privet.mechanisms import Example, Source, register
 from privet.privacy import Guarantee, Promise, Unit
-from privet.workloads.design import NoiseNorm
+from privet.workloads.design import whole_noise
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.streams.counter import Counter, Counting
 
@@ -51,22 +50,10 @@ class BinaryTreeCount(Counter):
         facts = {"horizon": horizon, "unit": Unit() if unit is None else unit, "max_rows": max_rows}
         return cls._calibrated(promise, facts)
 
-    @classmethod
-    def _norms(cls) -> tuple[NoiseNorm, ...]:
-        return ("l1", "l2")
-
     @property
     def levels(self) -> int:
         """The number of widths of blocks."""
         return self.horizon.bit_length()
-
-    @property
-    def _finer(self) -> int:
-        return 1
-
-    @property
-    def most(self) -> int:
-        return 2**61 // self.horizon
 
     def _longest(self) -> Fraction:
         """The first step lies in a block of every width; no step lies in two of one width."""
@@ -83,10 +70,7 @@ class BinaryTreeCount(Counter):
         return _Blocks(self, runs, source)
 
     def _noise(self, runs: int, source: Source) -> Array:
-        scale = Fraction(self.scale)
-        if self.norm == "l1":
-            return np.asarray(noise.discrete_laplace(scale=scale, size=runs, source=source))
-        return np.asarray(noise.rounded_gaussian(sigma=scale, size=runs, source=source))
+        return whole_noise(self.norm, Fraction(self.scale), runs, source)
 
     @kept_property
     def _variance(self) -> float:

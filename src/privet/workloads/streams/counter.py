@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, Self, final
 import numpy as np
 
 from privet._cache import kept_property
-from privet._numerics import Array, up
+from privet._numerics import Array, root_up, up
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms import (
@@ -26,7 +26,7 @@ from privet.mechanisms import (
 from privet.mechanisms.target import ratio_down
 from privet.noise import LARGEST_SCALE
 from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
-from privet.workloads.design import NoiseNorm, _root_up
+from privet.workloads.design import NoiseNorm
 from privet.workloads.families.counts import admit_counts, whole_counts
 from privet.workloads.streams.count_stream import CountStream
 
@@ -70,19 +70,19 @@ class Counter(Mechanism[Any, Any]):
             raise InvalidParameter("the budget is too small for this stream: its noise would not fit whole numbers")
 
     @classmethod
-    @abstractmethod
     def _norms(cls) -> tuple[NoiseNorm, ...]:
         """The kinds of noise it has: "l1" (discrete Laplace) and "l2" (Gaussian)."""
+        return ("l1", "l2")
 
     @property
-    @abstractmethod
     def _finer(self) -> int:
         """Whole steps of the noise in one row."""
+        return 1
 
     @property
-    @abstractmethod
     def most(self) -> int:
         """Counts are cut at this size, so that no sum overflows."""
+        return 2**61 // self.horizon
 
     @abstractmethod
     def _longest(self) -> Fraction:
@@ -115,7 +115,7 @@ class Counter(Mechanism[Any, Any]):
         reach = self._longest()
         if self.unit.relation == "replace":
             reach = max(reach, self._farthest())
-        length = reach if self.norm == "l1" else _root_up(reach)
+        length = reach if self.norm == "l1" else Fraction(root_up(reach))
         return row_sensitivity(length, norm=self.norm, unit=self.unit, max_rows=self.max_rows)
 
     @property

@@ -14,7 +14,7 @@ from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Example, Source, register
 from privet.privacy import Guarantee, Promise, Unit
-from privet.workloads.design import NoiseNorm
+from privet.workloads.design import whole_noise
 from privet.workloads.families.noise_law import NoiseLaw
 from privet.workloads.families.sum_radii import sum_radii
 from privet.workloads.streams.counter import Counter, Counting
@@ -76,10 +76,6 @@ class TreeCount(Counter):
         facts = {"horizon": horizon, "unit": Unit() if unit is None else unit, "max_rows": max_rows}
         return cls._calibrated(promise, facts | {"branching": branching})
 
-    @classmethod
-    def _norms(cls) -> tuple[NoiseNorm, ...]:
-        return ("l1", "l2")
-
     @property
     def _children(self) -> tuple[int, ...]:
         return self.branching or ()
@@ -93,14 +89,6 @@ class TreeCount(Counter):
     def _weights(self) -> tuple[Fraction, ...]:
         weights: tuple[Fraction, ...] = level_weights(self.horizon, self._children, self.norm)
         return weights
-
-    @property
-    def _finer(self) -> int:
-        return 1
-
-    @property
-    def most(self) -> int:
-        return 2**61 // self.horizon
 
     def _sizes(self) -> list[Fraction]:
         return [weight if self.norm == "l1" else weight**2 for weight in self._weights]
@@ -124,10 +112,7 @@ class TreeCount(Counter):
         return _Open(self, runs, source)
 
     def _noise(self, level: int, runs: int, source: Source) -> Array:
-        scale = Fraction(self.scale) / self._weights[level]
-        if self.norm == "l1":
-            return np.asarray(noise.discrete_laplace(scale=scale, size=runs, source=source))
-        return np.asarray(noise.rounded_gaussian(sigma=scale, size=runs, source=source))
+        return whole_noise(self.norm, Fraction(self.scale) / self._weights[level], runs, source)
 
     @kept_property
     def _law(self) -> NoiseLaw:
