@@ -1,7 +1,10 @@
-"""PATE on MNIST and Adult: prices, 250 teachers, and three figures side by side: private, sanitised, publishable.
+"""PATE on MNIST and Adult: prices, speed, 250 teachers, and three figures side by side: private, sanitised, publishable.
 
-Run with `python benchmarks/pate.py [--quick]`; data under PRIVET_DATA. G-PATE on images is `pate_images.py`, generated
-tables are `pate_tables.py`. Features are public functions of each image by itself: it is centred and made upright.
+Run with `python benchmarks/pate.py [--quick] [--seeds 5] [--parts speed,adult,mnist,numbers,budgets,scaling]`; data under
+PRIVET_DATA. `numbers` trains 10 to 250 teachers, `budgets` a student for each of several epsilons, and both draw what they
+found (`--pictures FOLDER`). `scaling` trains with one and with two processes, and wants two idle cores. G-PATE on images is
+`pate_images.py`, generated tables are `pate_tables.py`. Features are public functions of each image by itself: it is
+centred and made upright.
 """
 
 import argparse
@@ -9,15 +12,16 @@ import json
 import os
 import time
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from scipy.ndimage import map_coordinates
 from sklearn.linear_model import LogisticRegression
 
 from privet import accounting, pate
 from privet.pate.gans.bought import most_bought
+from privet.pate.vote_theorems import gn_theorem, log_losing_normal
 from privet.privacy import GaussianLoss, Guarantee, Repeated
 
 ROOT = Path(os.environ.get("PRIVET_DATA", "../shared/data"))
@@ -95,6 +99,33 @@ def prices() -> dict[str, float]:
     return figures
 
 
+def speed() -> dict[str, float]:
+    """CPU seconds of figures that depend on votes, no two of which are alike."""
+    rng = np.random.default_rng(0)
+    rows = np.stack([rng.multinomial(250, rng.dirichlet([3.0] + [0.3] * 9)) for _ in range(10_000)])
+    few = np.unique(np.sort(rows, axis=1), axis=0)
+    votes = pate.Votes(rng.permutation(few)[:640], teachers=250)
+    public = {"threshold": 200, "sigma1": 150.0, "sigma2": 40.0, "queries": 640, "answers": 640, "classes": 10}
+    orders = np.linspace(2.0, 100.0, 50)
+    kinds = {
+        "640 exact queries, GNMax": lambda: pate.GNMax(sigma=40.0, queries=640, classes=10).data_dependent_epsilon(
+            votes, delta=DELTA
+        ),
+        "640 exact queries, Confident": lambda: pate.ConfidentGNMax(**public).data_dependent_epsilon(
+            votes, delta=DELTA
+        ),
+        "10,000 queries x 50 orders, theorem": lambda: gn_theorem(log_losing_normal(rows, 40.0), 40.0, orders),
+        "640 labels drawn": lambda: pate.GNMax(sigma=40.0, queries=640, classes=10).release(votes),
+    }
+    found = {}
+    for name, asked in kinds.items():
+        begin = time.process_time()
+        asked()
+        found[name] = round(time.process_time() - begin, 3)
+    print(json.dumps({"CPU seconds": found}), flush=True)
+    return found
+
+
 def accuracies(rows, labels, truth, told) -> dict[str, float]:
     """Of a student that has spread the released labels over the pool, on the held-out thousand, and of the labels."""
     known = told >= 0
@@ -107,23 +138,101 @@ def accuracies(rows, labels, truth, told) -> dict[str, float]:
     }
 
 
-def mnist(seeds: int) -> list[dict[str, object]]:
+@cache
+def mnist_rows():
+    """Features and classes of the private rows, and of the pool with the held-out thousand at its end."""
     with np.load(ROOT / "mnist" / "mnist.npz") as held:
         x, y, test, labels = (held[name] for name in ("x_train", "y_train", "x_test", "y_test"))
-    X, pool, labels = features(x), features(test), labels.astype(int)
+    return features(x), y.astype(int), features(test), labels.astype(int)
+
+
+def taught(parts, seed, jobs=1):
+    """So many teachers of MNIST."""
+    X, y, _, _ = mnist_rows()
+    partition = pate.KeyedPartition(parts, f"seed {seed}".encode())
+    return pate.Teachers(KernelRidge, partition, classes=range(10)).fit(X, y, ids=np.arange(len(X)), jobs=jobs)
+
+
+def mnist(seeds: int) -> list[dict[str, object]]:
+    _, _, pool, labels = mnist_rows()
     found: list[dict[str, object]] = []
     for seed in range(seeds):
-        begin = time.process_time()
-        partition = pate.KeyedPartition(250, f"seed {seed}".encode())
-        teachers = pate.Teachers(KernelRidge, partition, classes=range(10)).fit(X, y.astype(int), ids=np.arange(len(X)))
-        votes = teachers.vote(pool[:2000], public=True)
-        seconds = time.process_time() - begin
+        begin, wall = time.process_time(), time.perf_counter()
+        votes = taught(250, seed).vote(pool[:2000], public=True)
+        spent = {"teachers' CPU seconds": time.process_time() - begin, "teachers' seconds": time.perf_counter() - wall}
+        known: dict[bytes, dict[str, float]] = {}
         for name, labelled, epsilon in _released(votes):
             told = np.full(9000, -1)
             told[: len(labelled)] = labelled
-            row = {"seed": seed, "figure": name, **epsilon, **accuracies(pool, labels, labels[:9000], told)}
-            found.append({**row, "teachers' CPU seconds": round(seconds, 1)})
+            if told.tobytes() not in known:  # (b) has the labels of (a)
+                known[told.tobytes()] = accuracies(pool, labels, labels[:9000], told)
+            row = {"seed": seed, "figure": name, **epsilon, **known[told.tobytes()]}
+            found.append({**row, **{each: round(seconds, 1) for each, seconds in spent.items()}})
             print(json.dumps(found[-1]), flush=True)
+    return found
+
+
+def scaling() -> dict[str, float]:
+    """Seconds of 250 teachers of MNIST by one process and by two, in turns, and the share of a core that each adds."""
+    mnist_rows()
+    taught(250, 0, jobs=2)  # workers are begun
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    for turn in range(3):
+        for jobs, held in seconds.items():
+            begin = time.perf_counter()
+            taught(250, turn, jobs=jobs)
+            held.append(time.perf_counter() - begin)
+    one, two = (float(np.median(each)) for each in seconds.values())
+    found = {"one process": one, "two": two, "a core": one / two / 2.0, "load": os.getloadavg()[0]}
+    found = {name: round(value, 3) for name, value in found.items()}
+    print(json.dumps({"scaling": found}), flush=True)
+    return found
+
+
+def numbers(pictures: str) -> list[dict[str, float]]:
+    """What the number of teachers changes: the gap between the first two classes, and who is right."""
+    _, _, pool, labels = mnist_rows()
+    asked, truth, found = pool[:2000], labels[:2000], []
+    for parts in (10, 50, 100, 250):
+        teachers = taught(parts, 0)
+        counts = teachers.vote(asked, public=True).exact_counts  # MNIST stands in for private rows
+        ordered = np.sort(counts, axis=1)
+        right = [np.mean(each.predict(asked) == truth) for each in teachers._models[:10]]
+        row = {"gap": np.mean(ordered[:, -1] - ordered[:, -2]) / parts, "a teacher": np.mean(right)}
+        row["the vote"] = np.mean(counts.argmax(axis=1) == truth)
+        found.append({"teachers": parts, **{name: round(float(each), 4) for name, each in row.items()}})
+        print(json.dumps(found[-1]), flush=True)
+    if pictures:
+        from privet import report
+
+        told = ([row[name] for row in found] for name in ("teachers", "gap", "a teacher"))
+        report.save_figure(report.teachers_figure(*told), Path(pictures) / "teachers.svg")
+    return found
+
+
+def budgets(pictures: str) -> list[dict[str, float]]:
+    """The accuracy of a student for several epsilons, by noise of 40 and of 60 votes: as many labels as they buy."""
+    _, _, pool, labels = mnist_rows()
+    votes, found = taught(250, 0).vote(pool[:2000], public=True), []
+    asked: dict[str, list[float]] = {}
+    epsilons = (0.5, 1.0, 2.0, 4.0)
+    for sigma in (40.0, 60.0):
+        for epsilon in epsilons:
+            many = min(
+                pate.VotePlan(teachers=250, queries=1, answers=1, sigma=sigma).labels(epsilon=epsilon, delta=DELTA),
+                2000,
+            )
+            plain = pate.GNMax(sigma=sigma, queries=many, classes=10, teachers=250)
+            told = np.full(9000, -1)
+            told[:many] = plain.release(votes.exact_part(np.arange(many))).value
+            row = {"sigma": sigma, "epsilon": epsilon, **accuracies(pool, labels, labels[:9000], told)}
+            asked.setdefault(f"noise of {sigma:g} votes", []).append(row["held-out 1000"])
+            found.append(row)
+            print(json.dumps(row), flush=True)
+    if pictures:
+        from privet import report
+
+        report.save_figure(report.student_figure(epsilons, asked), Path(pictures) / "student.svg")
     return found
 
 
@@ -152,6 +261,8 @@ def _released(votes):
 
 def adult_rows(part):
     """Rows of Adult, coded by the dictionary of the table alone."""
+    import pandas as pd
+
     frame = pd.read_csv(ROOT / "adult" / f"adult_{part}.csv.gz", skipinitialspace=True)
     made = [(frame["age"] - 40) / 15, (frame["education-num"] - 10) / 3, (frame["hours-per-week"] - 40) / 12]
     made += [np.log1p(frame["capital-gain"]) / 5, np.log1p(frame["capital-loss"]) / 5]
@@ -214,18 +325,42 @@ def _price(asked) -> float:
     return float(accounting.epsilon(asked.loss, delta=DELTA).upper)
 
 
+def medians(rows) -> None:
+    """The median over seeds of every number of a figure, and the worst of what an aim is about."""
+    for figure in dict.fromkeys(row["figure"] for row in rows):
+        held = [row for row in rows if row["figure"] == figure]
+        names = [name for name in held[0] if name not in ("seed", "figure")]
+        told = {name: round(float(np.median([row[name] for row in held])), 4) for name in names}
+        ends = {name: [min(row[name] for row in held), max(row[name] for row in held)] for name in names}
+        print(json.dumps({"figure": figure, "median of": len(held), **told}), flush=True)
+        print(json.dumps({"figure": figure, "from, to": ends}), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one seed")
-    parser.add_argument("--tables", default="adult,mnist")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--parts", default="speed,adult,mnist,numbers,budgets")
+    parser.add_argument("--pictures", default="")
     asked = parser.parse_args()
-    figures = {"prices": prices()}
+    seeds, figures = 1 if asked.quick else asked.seeds, {"prices": prices()}
     print(json.dumps(figures["prices"]), flush=True)
-    for name, run in (("adult", adult), ("mnist", mnist)):
-        if name in asked.tables.split(","):
-            figures[name] = run(1 if asked.quick else 5)
+    parts = {
+        "speed": speed,
+        "adult": lambda: adult(seeds),
+        "mnist": lambda: mnist(seeds),
+        "numbers": lambda: numbers(asked.pictures),
+        "budgets": lambda: budgets(asked.pictures),
+        "scaling": scaling,
+    }
+    for name in asked.parts.split(","):
+        figures[name] = parts[name]()
+        if name in ("adult", "mnist"):
+            medians(figures[name])
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "pate.json").write_text(json.dumps(figures, indent=1))
+    path = RESULTS / "pate.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(known | figures, indent=1))
 
 
 if __name__ == "__main__":

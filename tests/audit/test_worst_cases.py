@@ -8,8 +8,7 @@ from privet import deep, testing
 from privet.deep.sampling import register as samplers
 from tests.audit import worst_cases
 
-# The case of PATE-GAN is one of `benchmarks/audits.py` alone, until a run has refuted its twin.
-CASES = {name: make for name, make in worst_cases.cases().items() if name.startswith("deep_training")}
+CASES = worst_cases.cases()
 LEVEL = testing.alarm_level("attacks", of=len(CASES))
 
 

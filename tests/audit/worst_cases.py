@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from privet import audit, deep, pate
-from privet.privacy import Guarantee, PrivacyLoss, Unit
+from privet.privacy import PrivacyLoss, Unit
+from privet.tables import Bool, Data, Rows
 
 DELTA = 1e-5
 
@@ -97,17 +98,17 @@ def training(sampling: Any, claimed: float, runs: int, taken: Any = None) -> Wor
 
 
 def pate_gan() -> WorstCase:
-    """One teacher whose only row is there or not. Its votes differ on every point like the row; a student that learns all
-    labels, and a generator that follows it to the end, turn a small surplus of one label into nearly all points."""
-    from privet.pate.gans.small_rows import single_pair
-    from privet.tables import Data
+    """One teacher whose only row says yes or no: its vote differs on every point.
 
-    asked = {"teachers": 1, "labels": 32, "batch": 32, "hidden": (4,), "latent": 2, "teacher_steps": 40}
-    made = pate.PATEGAN(**asked, student_steps=60, generator_steps=60, label_share=0.0)
-    plan = made._plan(single_pair(True)[0], Guarantee(1.0, DELTA))
+    All networks are one layer on one column. With many latent numbers half of the first points say yes; a student that
+    learns all labels has the slope that they have, and a generator that follows it to the end says yes or no throughout.
+    """
+    asked: dict[str, Any] = {"teachers": 1, "labels": 32, "batch": 32, "hidden": (), "latent": 64, "label_share": 0.0}
+    made = pate.PATEGAN(**asked, teacher_steps=150, student_steps=150, generator_steps=60)
+    plan = made.plan(({"ill": Bool()}, Rows(relation="replace")), epsilon=1.0, delta=DELTA)
 
     def train(rows: list[bool], plan: Any) -> Any:
-        return plan.release(Data({"people": {"ill": np.array(rows, dtype=bool)}})).value
+        return plan.release(Data({"table": {"ill": np.array(rows, dtype=bool)}})).value
 
     little = replace(plan, sigma=plan.sigma / 10.0)
     return WorstCase(
@@ -118,9 +119,10 @@ def pate_gan() -> WorstCase:
         flaw="a tenth of the noise",
         data=[],
         canary=True,
+        otherwise=[False],
         score=lambda model, canary: float(np.mean(model.sample(100)["ill"] == canary)),
         threshold=0.5,
-        runs=400,
+        runs=600,
     )
 
 

@@ -237,9 +237,9 @@ plant(
     TEACHERS,
 )
 plant(
-    "the winner of a neighbour by votes that moved the other way",
+    "what is left of a neighbour is the chance of its smallest class",
     "pate:NormalVotes.around",
-    "moved[row, [lost, won]] += [-1, 1]",
-    "moved[row, [lost, won]] += [1, -1]",
+    "np.argmax(moved, axis=1)",
+    "np.argmin(moved, axis=1)",
     LAWS,
 )

@@ -99,6 +99,13 @@ def test_a_student_answers_for_ever(digits):
     assert dict(ledger.spent) == spent
 
 
+def test_the_two_reasons_are_told_of_a_plan():
+    plan = pate.VotePlan(teachers=250, queries=640, answers=286, sigma=40.0, threshold=200, sigma1=150.0)
+    limited, inspected = report.why_a_student(plan, epsilon=2.0, delta=1e-5)
+    assert "buys 178 of them" in limited
+    assert "sees private rows" in inspected
+
+
 def test_the_two_figures_are_drawn(tmp_path):
     drawn = {
         "teachers.png": report.teachers_figure([10, 50, 100, 250], [0.8, 0.6, 0.5, 0.4], [0.97, 0.96, 0.94, 0.9]),
@@ -110,4 +117,5 @@ def test_the_two_figures_are_drawn(tmp_path):
     left, right = drawn["teachers.png"].axes
     assert left.lines[0].get_ydata().tolist() == [8.0, 30.0, 50.0, 100.0]
     assert right.lines[0].get_ydata().tolist() == [0.97, 0.96, 0.94, 0.9]
+    assert [each.get_text() for each in drawn["student.svg"].axes[0].get_xticklabels()] == ["1", "2", "4"]
     assert [line.get_label() for line in drawn["student.svg"].axes[0].lines] == ["GNMax", "confident"]

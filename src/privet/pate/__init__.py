@@ -19,6 +19,16 @@ if installed("torch"):
     from privet.pate.gans.generated_model import GeneratedModel as GeneratedModel, load_generator as load_generator
     from privet.pate.gans.image_task import Images as Images
     from privet.pate.gans.pate_gan import PATEGAN as PATEGAN, PATEGANPlan as PATEGANPlan
+    from privet.pate.student_network import StudentNetwork as StudentNetwork
 
-_WITH_TORCH = ("GPATE", "GPATEPlan", "GeneratedModel", "Images", "PATEGAN", "PATEGANPlan", "load_generator")
+_WITH_TORCH = (
+    "GPATE",
+    "GPATEPlan",
+    "GeneratedModel",
+    "Images",
+    "PATEGAN",
+    "PATEGANPlan",
+    "StudentNetwork",
+    "load_generator",
+)
 __all__, __dir__ = face(globals(), partly=dict.fromkeys(_WITH_TORCH, "torch"))

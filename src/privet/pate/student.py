@@ -23,10 +23,11 @@ class Student:
     """A model of the public pool and the labels that were released for it: post-processing, so that it costs nothing more,
     and even its parameters are safe.
 
-    `model` is any estimator of scikit-learn. Rows without a label (-1) are left out. With `neighbours` they get one by
-    spreading the released labels over the graph of that many nearest neighbours in the pool; the mass of each class is
-    that of the released labels, and a label that all neighbours speak against is turned. With `sure` they get one by
-    self-training: the model labels what it gives a chance above that, and is trained again, until nothing is added.
+    `model` is any estimator of scikit-learn, or a `StudentNetwork` where torch is there. Rows without a label (-1) are left
+    out. With `neighbours` they get one by spreading the released labels over the graph of that many nearest neighbours in
+    the pool; the mass of each class is that of the released labels, and a label that all neighbours speak against is
+    turned. With `sure` they get one by self-training: the model labels what it gives a chance above that, and is trained
+    again, until nothing is added.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> pool = np.array([[0.0], [1.0], [9.0], [10.0]])

@@ -83,15 +83,18 @@ class NormalVotes(VoteLaw):
             table[np.arange(many), np.arange(many)] = 0.0  # no class is compared with itself
             below[step] = table
         whole = {step: below[step].sum(axis=1) for step in (-1, 0, 1)}
-        moves = _moves(counts)
-        logs = np.empty((len(moves), many, len(here)))
-        moved = np.tile(counts, (len(moves), 1))
-        for row, (lost, won) in enumerate(moves):
-            logs[row] = whole[0] - below[0][:, lost] - below[0][:, won] + below[1][:, lost] + below[-1][:, won]
-            logs[row, lost] = whole[-1][lost] - below[-1][lost, won] + below[-2][lost, won]
-            logs[row, won] = whole[1][won] - below[1][won, lost] + below[2][won, lost]
-            moved[row, [lost, won]] += [-1, 1]
-        return _with_the_rest(_log_sums(logs + density), np.argmax(moved, axis=1))
+        lost, won = np.array(_moves(counts), dtype=np.int64).reshape(-1, 2).T
+        rows = np.arange(len(lost))
+        fewer, more = (
+            (below[step] - below[0]).transpose(1, 0, 2) for step in (1, -1)
+        )  # of the class that moves, first
+        logs = whole[0] + density + fewer[lost] + more[won]
+        logs[rows, lost] = whole[-1][lost] - below[-1][lost, won] + below[-2][lost, won] + density
+        logs[rows, won] = whole[1][won] - below[1][won, lost] + below[2][won, lost] + density
+        moved = np.tile(counts, (len(lost), 1))
+        moved[rows, lost] -= 1
+        moved[rows, won] += 1
+        return _with_the_rest(_log_sums(logs), np.argmax(moved, axis=1))
 
 
 @final

@@ -41,7 +41,11 @@ from privet.report.ranges import (
 from privet.report.rungs import Step as Step, ladder_of as ladder_of
 from privet.report.synth import synth_page as synth_page
 from privet.report.table import facts_table as facts_table, ladder_notes as ladder_notes, ladder_table as ladder_table
-from privet.report.teachers import student_figure as student_figure, teachers_figure as teachers_figure
+from privet.report.teachers import (
+    student_figure as student_figure,
+    teachers_figure as teachers_figure,
+    why_a_student as why_a_student,
+)
 from privet.report.tradeoff import tradeoff_figure as tradeoff_figure
 from privet.report.words import answer_in_words as answer_in_words, meaning_in_words as meaning_in_words
 

@@ -36,8 +36,8 @@ class PATEGAN(TeacherGAN):
     more where that buys less than a `batch` of labels; `labels` is how many points are labelled: as many as the budget
     buys, unless you take fewer with less noise.
 
-    At an epsilon of 1 that is a few hundred labels for some hundreds of teachers. How its tables compare with those of
-    `synth.AIM` and `synth.MST` is not measured yet (benchmarks/README.md): try these first.
+    At an epsilon of 1 that is a few hundred labels for some hundreds of teachers, too few for a table: on four of them
+    models that were trained on its rows guessed, or did worse (benchmarks/README.md). For tables take `synth.AIM`.
 
     **Guarantee:** that of the promise, whatever the teachers agree on. **Reference:** Jordon, Yoon & van der Schaar 2019.
 
