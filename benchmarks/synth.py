@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -217,6 +218,17 @@ print(json.dumps(line))
 """
 
 
+def ending(code: int, stderr: str, limit: float) -> str:
+    """Why a script of mbi ended without a result: its time was used up, another signal came, or an error of its own."""
+    if code in (-signal.SIGXCPU, -signal.SIGKILL):
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if code == -signal.SIGXCPU or used.ru_utime + used.ru_stime >= limit:
+            return f"not done after {limit:.0f} s of processor time"
+    if code < 0:
+        return f"ended by {signal.Signals(-code).name}, not by its limit of {limit:.0f} s"
+    return (stderr.strip().splitlines() or [f"ended with {code} and no word"])[-1]
+
+
 def peer(python: Path, scripts: Path, model: str, table: str, steps: int, limit: float) -> dict[str, Any]:
     """What a script of mbi makes of the same table, with distances as ours are counted."""
     private = TABLES[table]()
@@ -236,9 +248,7 @@ def peer(python: Path, scripts: Path, model: str, table: str, steps: int, limit:
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5)),
         )
     except subprocess.CalledProcessError as problem:
-        if problem.returncode < 0:
-            return {"model": model, "failed": f"not done after {limit:.0f} s of processor time"}
-        return {"model": model, "failed": problem.stderr.strip().splitlines()[-1]}
+        return {"model": model, "failed": ending(problem.returncode, problem.stderr, limit)}
     line = json.loads(done.stdout.strip().splitlines()[-1])
     rows = synth.SyntheticTable(coding, np.array(line.pop("codes")).T, {})
     for way in (1, 2, 3):
@@ -287,23 +297,27 @@ def part_aim(seeds: int) -> list[Any]:
     return found
 
 
-def part_sweep(seeds: int, tables: list[str] | None = None) -> list[Any]:
-    """Error by epsilon beside both baselines, on the workload of all tables of two or three columns."""
+def part_sweep(seeds: int, tables: list[str] | None = None, epsilons: list[float] | None = None) -> list[Any]:
+    """Error by epsilon beside both baselines, on the workload of all tables of two or three columns; of AIM also that of
+    rows, which are drawn from its graph alone, and its processor seconds."""
     found = []
     for table, way in SWEPT.items():
         if tables is not None and table not in tables:
             continue
-        for epsilon in (0.01, 0.1, 1.0, 10.0, 100.0):
+        for epsilon in epsilons or (0.01, 0.1, 1.0, 10.0, 100.0):
             figures: dict[str, tuple[float, float | None]] = {}
             for model in MODELS:
                 options: dict[str, Any] = {"bins": 16} if table == "nist_acs" else {}
                 if model == "AIM":  # a small model, so that all of it ends soon
                     options |= {"max_bytes": 2**20, "workload": way}
                 given = {"table": table, "model": model, "epsilon": epsilon, "options": options}
-                lines = apart("fits", seeds=min(seeds, 1 if model == "AIM" else 3), ways=[way], **given)
+                lines = apart("fits", seeds=seeds, ways=[way], **given)
                 figures[model] = middle(lines, f"model{way}"), None
+                if model == "AIM":
+                    more = {"rows": f"rows{way}", "seconds": "fit", "megabytes": "mb"}
+                    figures |= {f"AIM, {name}": (middle(lines, key), None) for name, key in more.items()}
             bins = 16 if table == "nist_acs" else 32
-            baseline = apart("noisy_tables", table=table, epsilon=epsilon, seeds=1, way=way, bins=bins)
+            baseline = apart("noisy_tables", table=table, epsilon=epsilon, seeds=seeds, way=way, bins=bins)
             figures["residual tables"] = middle(baseline, f"model{way}"), None
             found.append(told(f"{way}-way distance, {table}, epsilon {epsilon:g}", figures))
     return found
@@ -355,9 +369,11 @@ def part_parquet(seeds: int) -> list[Any]:
     return [told(f"MST, {line['rows']:,} rows of Parquet through DuckDB, 5 columns", figures)]
 
 
-def part_mbi(python: Path, scripts: Path, limit: float, models: list[str], most_steps: int | None) -> list[Any]:
+def part_mbi(
+    python: Path, scripts: Path, limit: float, models: list[str], most_steps: int | None, aim_table: str
+) -> list[Any]:
     found = []
-    for model, table, steps in (("MST", "adult", 500), ("AIM", "adult-8", 100)):
+    for model, table, steps in (("MST", "adult", 500), ("AIM", aim_table, 100)):
         if model not in models:
             continue
         steps = most_steps or steps
@@ -388,8 +404,11 @@ def main() -> None:
     parser.add_argument("--mbi", type=Path, help="an interpreter with mbi 2.0, networkx and matplotlib")
     parser.add_argument("--scripts", type=Path, help="the folder `mechanisms` of mbi's repository")
     parser.add_argument("--tables", nargs="+", choices=list(SWEPT), help="those that sweep looks at; all, if not given")
+    parser.add_argument("--epsilons", nargs="+", type=float, help="those that sweep looks at")
+    parser.add_argument("--seeds", type=int, help="in the place of 5, or of 1 with --quick")
     parser.add_argument("--models", nargs="+", default=["MST", "AIM"], help="those that are run beside mbi")
     parser.add_argument("--steps", type=int, help="of a fit of mbi at most, and of ours beside it")
+    parser.add_argument("--aim-table", default="adult-8", choices=["adult-5", "adult-8"], help="of AIM beside mbi's")
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds of processor time for one script of mbi")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -397,14 +416,16 @@ def main() -> None:
         name, given = json.loads(options.job)
         print(json.dumps(JOBS[name](**given)))
         return
-    seeds, found = 1 if options.quick else 5, {}
+    seeds, found = options.seeds or (1 if options.quick else 5), {}
     for name in options.only or PARTS:
         if name == "sweep":
-            found[name] = part_sweep(seeds, options.tables)
+            found[name] = part_sweep(min(seeds, 3), options.tables, options.epsilons)
         elif name != "mbi":
             found[name] = PARTS[name](seeds)
     if options.mbi and (not options.only or "mbi" in options.only):
-        found["mbi"] = part_mbi(options.mbi, options.scripts or Path(), options.limit, options.models, options.steps)
+        found["mbi"] = part_mbi(
+            options.mbi, options.scripts or Path(), options.limit, options.models, options.steps, options.aim_table
+        )
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)
     (folder / "synth.json").write_text(json.dumps(found, indent=1))

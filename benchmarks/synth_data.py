@@ -52,7 +52,9 @@ def chain(rows: int, columns: int, size: int, seed: int = 0) -> pv.Table:
     return pv.Table(dict(zip(names, made, strict=True)), columns={name: pv.Int(0, size - 1) for name in names})
 
 
+FIVE = ("workclass", "marital-status", "relationship", "race", "sex")
 TABLES = {
+    "adult-5": lambda: coded("adult", "adult_discrete", FIVE),
     "adult": lambda: coded("adult", "adult_discrete"),
     "adult-8": lambda: coded("adult", "adult_discrete", EIGHT),
     "nltcs": lambda: coded("nltcs", "nltcs"),

@@ -5,6 +5,7 @@ from tests.mutants.mutant import Table
 _LAWS = "tests/laws/test_mechanisms.py -m '' -k 'test_law and synth'"
 _MST, _AIM, _TRAPS = "tests/synth/test_mst.py", "tests/synth/test_aim.py", "tests/synth/test_traps.py"
 _PUBLIC, _BARS = "tests/synth/test_public_rows.py", "tests/synth/test_error_bars.py"
+_WHOLE = "tests/synth/test_whole_workload.py"
 SYNTH = Table(
     "tests/synth/test_mst.py tests/synth/test_aim.py tests/synth/test_traps.py tests/synth/test_contract.py",
     "tests/synth/test_graph.py tests/synth/test_lectures.py",
@@ -221,4 +222,62 @@ plant(
     "self._keys(place)[codes[place]]",
     "self._keys(place)[codes[place] - 1]",
     "tests/synth/test_count_table.py",
+)
+plant(
+    "all tables: the look at the model's distance is not paid for",
+    "synth:AIMPlan._all_is_better",
+    "noise = whole.distance_noise(purse.buy(_LOOK))",
+    "noise = whole.distance_noise(self.money.share(_LOOK))",
+    _WHOLE,
+    _LAWS,
+)
+plant(
+    "all tables: decided by the exact distance",
+    "synth:AIMPlan._all_is_better",
+    "return hidden < off * _worth(1.0 - purse.left)",
+    "return hidden < whole.exact_mean_distance(tables, answers) * _worth(1.0 - purse.left)",
+    "tests/laws/test_mechanisms.py -m '' -k 'test_law and synth_aim'",
+    _LAWS,
+)
+plant(
+    "all tables: a distance moves in l2 as a table does",
+    "synth:WholeWorkload.distance_noise",
+    'Sensitivity(self.task.l1.value, norm="l2", unit=self.task.unit)',
+    'Sensitivity(self.task.l2.value, norm="l2", unit=self.task.unit)',
+    _WHOLE,
+)
+plant(
+    "all tables: priced for one row of a person",
+    "synth:WholeWorkload.part",
+    "max_rows=self.task.coded.reach.most_rows",
+    "max_rows=1",
+    _WHOLE,
+)
+plant(
+    "all tables: where the promise is pure, each with all that is left",
+    "synth:WholeWorkload.part",
+    "share.share(1.0 / len(self.weights))",
+    "share",
+    _WHOLE,
+)
+plant(
+    "all tables: cells that may not occur have rows",
+    "synth:WholeWorkload.answers",
+    "if open_ is None:",
+    "if True:",
+    _WHOLE,
+)
+plant(
+    "all tables: the model has the last word",
+    "synth:WholeWorkload.answers",
+    "moved = guess + (1.0 - noise / length) * off",
+    "moved = guess",
+    _WHOLE,
+)
+plant(
+    "MST: distances of any size are read as 64 bits",
+    "synth:MSTPlan._chosen",
+    "if total <= _FITS:",
+    "if total > 0.0:",
+    _MST,
 )

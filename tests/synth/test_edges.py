@@ -163,6 +163,17 @@ def test_rounds_that_would_not_end_have_two_sides(monkeypatch: pytest.MonkeyPatc
         synth.MWEMGraph(rounds=5).plan(columns, epsilon=1.0)
 
 
+def test_rounds_of_aim_that_would_not_end_have_two_sides() -> None:
+    """Every round looks at the tree of every table: hours for all pairs of a hundred columns."""
+    hundred, few = ({f"c{i}": pv.Int(0, 1) for i in range(many)} for many in (100, 24))
+    table = pv.Table(dict.fromkeys(hundred, np.zeros(3)), columns=hundred)
+    words = r"1,500 rounds .* 5,050 tables over 100 columns would not end.*rounds="
+    assert_refused_unpaid(lambda: synth.AIM(workload=2), table, words, epsilon=1.0)
+    assert len(synth.AIM(workload=3).plan(few, epsilon=1.0).weights) == 24 + 276 + 2024
+    named = [(f"c{i}", f"c{i + 1}") for i in range(99)]
+    assert len(synth.AIM(workload=named, rounds=16).plan(hundred, epsilon=1.0).weights) == 199
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["Independent", "MST", "AIM"])
 def test_two_hundred_columns_are_modelled_by_what_is_made_for_them(name: str) -> None:

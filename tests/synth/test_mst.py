@@ -161,3 +161,13 @@ def test_a_single_column_has_all_of_the_budget() -> None:
     plan = synth.MST()._plan(task_of(sizes=(3,)), Guarantee(rho=0.1))
     assert plan.shares == (1.0, 0.0, 0.0)
     assert plan.release(data_of([[0], [1]])).value.total >= 1.0
+
+
+@pytest.mark.parametrize("rows", [2**45, 2**50])
+def test_distances_that_pass_64_bits_choose_as_well(rows: int) -> None:
+    """So many rows are public, and nearly none are there: the distance of a pair has up to 64 bits, or more."""
+    sizes = (3, 3, 3)
+    plan = synth.MST(steps=5)._plan(task_of("replace", sizes, rows=rows), Guarantee(rho=0.5))
+    model = plan.release(data_of([[0, 0, 0], [1, 1, 1], [2, 2, 2]] * 20), source=Seeded(1)).value
+    assert sum(len(each.clique) == 2 for each in model.measurements) == 2
+    assert model.total == rows

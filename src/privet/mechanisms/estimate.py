@@ -7,11 +7,11 @@ import numpy as np
 
 from privet._validate import set_frozen
 from privet.mechanisms.error_bar import ErrorBar
-from privet.mechanisms.frames import to_arrow, to_pandas, to_polars
+from privet.mechanisms.frames import Framed
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Framed):
     """The estimate from collected reports, with its error bar (noise of the reports alone).
 
     `raw` is the unbiased estimate, never clipped; `value` is the same unless it was made consistent (shares that are
@@ -55,15 +55,3 @@ class Estimate:
         if self.interval is not None:
             told["low"], told["high"] = (np.atleast_1d(end) for end in self.interval)
         return told
-
-    def to_pandas(self) -> Any:
-        """A pandas data frame with a row for every entry."""
-        return to_pandas(self)
-
-    def to_polars(self) -> Any:
-        """A Polars data frame, as `to_pandas`."""
-        return to_polars(self)
-
-    def to_arrow(self) -> Any:
-        """An Arrow table, as `to_pandas`."""
-        return to_arrow(self)

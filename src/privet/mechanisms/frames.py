@@ -34,6 +34,33 @@ def columns_of(value: object) -> dict[str, Any]:
     return columns
 
 
+class Framed:
+    """Base of what people take elsewhere as a table; `columns()` says what is in it.
+
+    >>> class Two(Framed):
+    ...     def columns(self) -> dict[str, Any]:
+    ...         return {"n": [3, 4]}
+    >>> Two().to_arrow().num_rows
+    2
+    """
+
+    def columns(self) -> dict[str, Any]:
+        """The columns by name, all of one length."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame."""
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """A Polars data frame."""
+        return to_polars(self)
+
+    def to_arrow(self) -> Any:
+        """An Arrow table."""
+        return to_arrow(self)
+
+
 def _column(value: object) -> Any:
     if not isinstance(value, list | tuple):
         value = [value]

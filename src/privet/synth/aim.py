@@ -15,11 +15,11 @@ from privet._numerics import Array
 from privet._progress import Track, track
 from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example, Gaussian, Source, register
+from privet.mechanisms import Algorithm, DiscreteLaplace, Example, Gaussian, Source, register
 from privet.privacy import Guarantee
 from privet.synth.error_bars import CandidateBound
 from privet.synth.graph import Clique, GraphModel, Measurement, combined, fitted, least_variance_total, tree_cells
-from privet.synth.marginal_workload import Asked, MarginalWorkload, answered, exact_scores, fitting
+from privet.synth.marginal_workload import Asked, MarginalWorkload, answered, check_rounds, exact_scores, fitting
 from privet.synth.money import (
     UNITS,
     Noise,
@@ -38,13 +38,19 @@ from privet.synth.synthesis import Synthesis
 from privet.synth.synthesizer import Synthesizer
 from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
+from privet.synth.whole_workload import WholeWorkload
 from privet.tables import Data, Described
 
 _MEASURE = 0.9  # of a round's share; the rest chooses
 _HIDDEN = 0.5  # of all rows: columns whose counts have more noise than that are measured again
 _NOTHING = 2.0**-30  # of the budget: no part is bought for less
-_MOST = 2**26  # cells of all candidates
+_MOST_LOOKS = (
+    3 * 10**7
+)  # rounds at most, times tables, times columns; where noise is lessened rounds are a fifth of that
 _QUICK = 50, 1e-3  # steps and tolerance of a round's fit: closer fits follow noise, and choose no better
+_LOOK = 0.002  # of the budget: the price of a look at the model's mean distance from the data
+_FIRST_LOOK, _LAST_LOOK = 0.1, 0.85  # shares that are spent, after a round for each column
+_NEXT_LOOK = 1.5  # times what was spent at the last one
 
 
 @door
@@ -57,6 +63,10 @@ class AIM(Synthesizer):
     `workload` are the tables that matter: a number k for all of k columns, a list of tuples of names, or a mapping of such
     tuples to weights. `max_bytes` bounds the model: its junction tree, fill-in included. `rounds` is how many rounds, for
     each column, the budget would last if noise were never lessened; `steps` limits the last fit.
+
+    Where the budget is large, so that noise on all tables of the workload would hide less than the model misses (a look at
+    that is paid for), the rest goes to all of them at once: `marginal` and `counts` then tell the tables that the model has
+    no room for from what was measured. Rows are drawn from the model, and know less.
 
     `public` is a table of rows that protect nobody, with the same columns: in each round the choice is between measuring a
     table and taking the public one, which costs no measurement. What it is worth is decided by the paid score.
@@ -110,8 +120,9 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
 
     **Guarantee:** that of the budget, by adaptive composition: how noisy a round is, and how many there are, follows from
     models, and no part is asked for that the rest does not cover.
-    **Sensitivity:** of tables, l1 and l2, the rows of one person; of a score, that in l1 times the largest weight among the
-    candidates; of a public table's score, which is a difference of two distances, twice that.
+    **Sensitivity:** of tables, l1 and l2, the rows of one person, of all tables at once that of residual tables; of the
+    mean distance that in l1; of a score, that in l1 times the largest weight among the candidates; of a public table's
+    score, which is a difference of two distances, twice that.
     **Proof:** docs/proofs/synth/aim.md.
     """
 
@@ -139,11 +150,7 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
                 f"the columns by themselves need {least:,} bytes, and max_bytes is {self.max_bytes:,}: allow more, or "
                 "take wider bins"
             )
-        if sum(map(self.task.cells, self.weights)) > _MOST:
-            raise InvalidParameter(
-                f"the tables of the workload together have more than {_MOST:,} cells: name those that matter "
-                "(workload=), leave columns out (columns=) or take wider bins (bins=)"
-            )
+        check_rounds(self.task, self.weights, self._most_rounds, _MOST_LOOKS)
         if self.public is not None:
             instance("public", self.public, PublicTables)
         share = 1.0 / (self.rounds * len(self.task.sizes))  # later rounds have no less
@@ -156,15 +163,31 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         every = self.workload.candidates()
         return {each: weight for each, weight in every.items() if 8 * self.task.cells(each) <= self.max_bytes}
 
+    @property
+    def _most_rounds(self) -> int:
+        """The number of rounds where none is for more than the first share."""
+        return (self.rounds - 1) * len(self.task.sizes)
+
+    @kept_property
+    def whole(self) -> WholeWorkload:
+        """All tables of the workload, for when the budget is large."""
+        return WholeWorkload.of(self.workload, self.task)
+
     def _run(self, prepared: Any, source: Source) -> SyntheticModel:
         columns, weights = [(i,) for i in range(len(self.task.sizes))], self.weights
-        tables = self._exact_tables(prepared, list(dict.fromkeys([*columns, *weights])), source)
+        every = dict.fromkeys([*columns, *weights, *(self.whole.weights if self.whole.small else ())])
+        tables = self._exact_tables(prepared, list(every), source)
         purse, work = Purse(self.money), track("thousandths of the budget", 1000)
         found, share = self._columns(tables, purse, source)
-        taken = dict[Clique, float]()
+        taken, first = dict[Clique, float](), len(found)
         model = self._fitted(found, taken, None, *_QUICK)
-        last, bounds = purse.left < _NOTHING, dict[Clique, CandidateBound]()
+        last, bounds, due = purse.left < _NOTHING, dict[Clique, CandidateBound](), _FIRST_LOOK
         while not last:
+            spent = 1.0 - purse.left  # a round may be so dear that a look is due before it
+            if due - share <= spent <= _LAST_LOOK and len(found) >= first + len(columns):
+                due = _NEXT_LOOK * spent
+                if self._all_is_better(tables, model, purse, source):
+                    return self._finished(tables, found, taken, model, purse, source)
             last = purse.left < 2.0 * share
             share = purse.left if last else share
             noise = table_noise(self.money.share(_MEASURE * share), self.task)  # bought below, where it is used
@@ -197,6 +220,52 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         return SyntheticModel(
             self.task.coded.coding, final, found, candidates=drifted, method="AIM", public=list(taken)
         )
+
+    def _all_is_better(self, tables: Mapping[Clique, Array], model: GraphModel, purse: Purse, source: Source) -> bool:
+        """True if noise on all tables of the workload, for the rest of the budget, would bring more than further rounds: by
+        the paid mean distance of the model, and by what noise does to tables like the model's. Where that is hopeless, no
+        look is paid for: this is decided by models and public facts."""
+        whole, rest = self.whole, purse.left - _LOOK
+        answers = answered(whole.weights, model) if whole.small else {}
+        if not answers or len(answers) < len(whole.weights):
+            return False
+        try:
+            far = whole.deviations(whole.part(self.money.share(rest)))
+        except InvalidParameter:  # so little is left that no noise is wide enough
+            return False
+        hidden = whole.expected(far, answers, model.total)
+        if hidden > _HIDDEN * model.total:
+            return False
+        noise = whole.distance_noise(purse.buy(_LOOK))
+        off = float(noise.release(whole.exact_mean_distance(tables, answers), source=source).value)
+        return hidden < off * _worth(1.0 - purse.left)
+
+    def _finished(
+        self,
+        tables: Mapping[Clique, Array],
+        found: list[Measurement],
+        taken: Mapping[Clique, float],
+        model: GraphModel,
+        purse: Purse,
+        source: Source,
+    ) -> SyntheticModel:
+        """The model after noise on all tables of the workload, for all that is left. Of these tables the model holds those
+        that fit; the others are answered from what was measured."""
+        whole, seen = self.whole, list[Measurement]()
+        part = whole.part(purse.buy(purse.left))
+        if isinstance(part, DiscreteLaplace):
+            for each in whole.weights:
+                seen.append(measured(each, part.release(tables[each], source=source).value, part))
+        else:
+            flat = np.concatenate([tables[each].reshape(-1) for each in whole.weights])
+            seen = whole.read(part, part.release(flat, source=source).value)
+        held = [*(m.clique for m in found), *taken]
+        fit = whole.fitting(seen, model, held, self.max_bytes / 8)
+        model = self._fitted([*found, *fit], taken, model, self.steps, 1e-7)
+        every = [*found, *seen]
+        answers = whole.answers(every, model)
+        coding = self.task.coded.coding
+        return SyntheticModel(coding, model, every, method="AIM", public=list(taken), answers=answers)
 
     def _columns(self, tables: Mapping[Clique, Array], purse: Purse, source: Source) -> tuple[list[Measurement], float]:
         """Noisy counts of every column, and again, each time for a larger share, as long as noise hides them: tables of
@@ -246,7 +315,7 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         """The plan in words."""
         noise = self._first_noise()
         return (
-            f"{len(self.task.sizes)} columns and up to {(self.rounds - 1) * len(self.task.sizes)} of {len(self.weights):,} "
+            f"{len(self.task.sizes)} columns and up to {self._most_rounds} of {len(self.weights):,} "
             f"tables, with noise of scale {noise.scale:.4g} at first; the model stays below {self.max_bytes:,} bytes"
         )
 
@@ -286,6 +355,12 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         # one row decides whether the public table is taken, or its twin is measured
         same = [[i % 12, (i // 12 + i) % 12] for i in range(288)]
         yield _public_example([*same, [0, 0]], same, [[0, 0]], [[1, 0]], size=12, rho=59_000.0)
+        # next to no noise: the model fits one table exactly, and one row decides whether all tables are measured at once
+        even = [[0, 0]] * 100 + [[1, 1]] * 100
+        plan = AIM(workload=2, rounds=8, steps=50)._plan(task_of("replace", (2, 2)), loud)
+        yield Example(
+            plan, data_of([*even, [0, 1]]), data_of([*even, [1, 0]]), loud, cost="costly", lengths="protected"
+        )
         few = Guarantee(4.0)
         plan = AIM(workload=1, rounds=2, steps=5)._plan(task_of(sizes=(1000,)), few)
         yield Example(plan, target=few, cost="costly", lengths="protected", detects=0.25, **canaries_in(1000, 1))
@@ -306,6 +381,18 @@ def _public_example(
     plan = replace(plan, public=PublicTables.of(data_of(public), task.coded.rows, task, plan.weights))
     worlds = data_of(both + left), data_of(both + (right or []))
     return Example(plan, *worlds, Guarantee(rho=rho), cost="costly", lengths="protected")
+
+
+def _worth(spent: float) -> float:
+    """The distance of noise on all tables, over that of the model, up to which it is the better use of the rest: a model at
+    a distance e and tables with noise r make answers at e r/sqrt(e^2 + r^2), and rounds lessen e like spent^-.3 or so (seen
+    on public tables: -.25 to -.43).
+
+    >>> round(_worth(0.1), 3), round(_worth(0.5), 3)
+    (0.579, 1.392)
+    """
+    gain = spent**0.3
+    return gain / math.sqrt(1.0 - gain**2)
 
 
 def _tell(work: Track, purse: Purse) -> None:

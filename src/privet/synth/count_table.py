@@ -13,8 +13,8 @@ from privet._markup import Interval, Shown, grid, note, told, with_ends
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.mechanisms import ErrorBar
+from privet.mechanisms.frames import Framed
 from privet.mechanisms.picture import picture
-from privet.synth.framed import Framed
 from privet.tables import Coding
 
 _SHOWN = 20  # rows

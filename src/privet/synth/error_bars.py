@@ -9,7 +9,7 @@ import numpy as np
 from privet._numerics import Array, ndtri
 from privet._validate import open_fraction
 from privet.synth.compression import Compression
-from privet.synth.graph import Clique, GraphModel, Measurement, combined
+from privet.synth.graph import Clique, Measurement, combined
 from privet.synth.graph.reduction import Reduction
 
 
@@ -47,21 +47,21 @@ def table_bound(sigma: float, cells: int, confidence: float) -> float:
 
 
 def cell_bar(
-    graph: GraphModel,
+    told: Array,
     measurements: Sequence[Measurement],
     compression: Compression,
     clique: Clique,
     confidence: float,
 ) -> Array | None:
-    """The radius of every cell of a table, all at once, from the measured table that says most about it; None where no
-    measured table holds it.
+    """The radius of every cell of a table that was `told`, all at once, from the measured table that says most about it;
+    None where no measured table holds it.
     """
     beta = 1.0 - open_fraction("confidence", confidence)
     best: tuple[float, Array, Array] | None = None
     for measured, (values, weights) in combined(measurements).items():
         if not set(clique) <= set(measured):
             continue
-        onto = Reduction(measured, clique, graph.plan.sizes)
+        onto = Reduction(measured, clique, compression.sizes)
         variance = onto.sum(1.0 / weights)
         asked = [each for each in measurements if each.clique == measured]
         if any(each.cell_variance is not None for each in asked):
@@ -75,12 +75,12 @@ def cell_bar(
     if best is None:
         return None
     _, seen, wide = best
-    radius = np.abs(graph.marginal(clique) - seen) + wide
-    return _unmerged(graph, compression, clique, radius)
+    radius = np.abs(told - seen) + wide
+    return _unmerged(told, compression, clique, radius)
 
 
 def query_bar(
-    graph: GraphModel,
+    told: Array,
     measurements: Sequence[Measurement],
     compression: Compression,
     clique: Clique,
@@ -91,7 +91,7 @@ def query_bar(
     measured table holds it. Where codes were merged, from the bars of all cells.
     """
     if any(compression.groups[i] is not None for i in clique):
-        cells = cell_bar(graph, measurements, compression, clique, confidence)
+        cells = cell_bar(told, measurements, compression, clique, confidence)
         return None if cells is None else float(np.sum(np.abs(asked) * cells))
     beta = 1.0 - open_fraction("confidence", confidence)
     best: tuple[float, Array] | None = None
@@ -99,7 +99,7 @@ def query_bar(
         same = [each for each in measurements if each.clique == measured]
         if not set(clique) <= set(measured) or any(each.cell_variance is not None for each in same):
             continue
-        onto = Reduction(measured, clique, graph.plan.sizes)
+        onto = Reduction(measured, clique, compression.sizes)
         lifted = np.broadcast_to(onto.spread(np.ascontiguousarray(asked, dtype=float)), onto.shape).reshape(-1)
         variance = float(np.sum(lifted**2 / weights.reshape(-1)))
         if all(each.normal for each in same):
@@ -113,7 +113,7 @@ def query_bar(
             best = wide, onto.sum(values)
     if best is None:
         return None
-    return abs(float(np.vdot(asked, graph.marginal(clique) - best[1]))) + best[0]
+    return abs(float(np.vdot(asked, told - best[1]))) + best[0]
 
 
 def _laplace_radius(asked: Sequence[Measurement], variance: Array, many: int, tail: float) -> Array:
@@ -150,11 +150,10 @@ def _look_radius(seen: Measurement, beta: float) -> Array:
     return members * alone
 
 
-def _unmerged(graph: GraphModel, compression: Compression, clique: Clique, radius: Array) -> Array:
+def _unmerged(whole: Array, compression: Compression, clique: Clique, radius: Array) -> Array:
     """Bars of groups as bars of codes: a code has between none and all of its group's rows."""
     if all(compression.groups[i] is None for i in clique):
         return radius
-    whole = graph.marginal(clique)
     alone = np.ones(whole.shape, dtype=bool)
     for axis, column in enumerate(clique):
         shape = [1] * whole.ndim

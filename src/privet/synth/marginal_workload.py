@@ -15,6 +15,7 @@ from privet.synth.task import Task
 
 WIDEST = 2**16  # the largest weight of a candidate, in whole numbers
 _MOST_CLIQUES = 20_000
+_MOST_CELLS = 2**26  # of all tables that may be measured
 
 Asked = int | Sequence[Any] | Mapping[Any, float]
 """A number k for all tables of k columns, a list of tuples of names, or a mapping of such tuples to weights."""
@@ -78,6 +79,23 @@ def _refuse_many(tables: int) -> None:
         raise InvalidParameter(
             f"a workload of {tables:,} tables is too large: at most {_MOST_CLIQUES:,}; name those that matter "
             "(workload=), or take fewer columns (columns=)"
+        )
+
+
+def check_rounds(task: Task, tables: Iterable[Clique], rounds: int, most_looks: int) -> None:
+    """Refuse, before anything is paid, tables that cannot be counted in memory, and rounds that would not end: each looks
+    at the junction tree of every table."""
+    listed, columns = list(tables), len(task.sizes)
+    if sum(map(task.cells, listed)) > _MOST_CELLS:
+        raise InvalidParameter(
+            f"the tables of the workload together have more than {_MOST_CELLS:,} cells: name those that matter "
+            "(workload=), leave columns out (columns=) or take wider bins (bins=)"
+        )
+    if rounds * len(listed) * columns > most_looks:
+        raise InvalidParameter(
+            f"up to {rounds:,} rounds that each look at the trees of {len(listed):,} tables over {columns:,} columns "
+            "would not end: name the tables that matter (workload=), take fewer columns (columns=) or rounds (rounds=), or "
+            "MST(), which is made for many columns"
         )
 
 

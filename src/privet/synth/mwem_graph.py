@@ -11,7 +11,7 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Source, register
 from privet.privacy import Guarantee
 from privet.synth.graph import Clique, Measurement, fitted, least_variance_total, tree_cells
-from privet.synth.marginal_workload import Asked, MarginalWorkload, answered, exact_scores, fitting
+from privet.synth.marginal_workload import Asked, MarginalWorkload, answered, check_rounds, exact_scores, fitting
 from privet.synth.money import UNITS, Noise, choice_by_distance, deviation, measured, money_of, table_noise
 from privet.synth.small_examples import canaries_in, pair, task_of
 from privet.synth.synthesis import Synthesis
@@ -22,7 +22,6 @@ from privet.tables import Data
 
 _MEASURE = 0.9  # of a round's share
 _COUNT = 0.02  # of the budget, for the number of rows where that is not public
-_MOST = 2**26
 _MOST_LOOKS = 10**7  # rounds times tables times columns: some minutes
 
 
@@ -94,14 +93,7 @@ class MWEMGraphPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         least = 8 * tree_cells(self.task.sizes, self.task.allowed)
         if least > self.max_bytes or not self.weights:
             raise InvalidParameter("no table of the workload fits into max_bytes: allow more, or take wider bins")
-        if sum(map(self.task.cells, self.weights)) > _MOST:
-            raise InvalidParameter(f"the tables of the workload together have more than {_MOST:,} cells: name fewer")
-        if self.rounds * len(self.weights) * len(self.task.sizes) > _MOST_LOOKS:
-            raise InvalidParameter(
-                f"{self.rounds:,} rounds that each look at the trees of {len(self.weights):,} tables over "
-                f"{len(self.task.sizes):,} columns would not end: name the tables that matter (workload=), take fewer "
-                "columns (columns=) or rounds (rounds=), or MST(), which is made for many columns"
-            )
+        check_rounds(self.task, self.weights, self.rounds, _MOST_LOOKS)
         if 8 * self._tree(self._smallest) > self.max_bytes:
             raise InvalidParameter("no table of the workload fits into max_bytes beside the constraints: allow more")
         counted = [] if self.task.rows is not None else [_COUNT]

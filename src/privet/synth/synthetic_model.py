@@ -19,6 +19,7 @@ from privet.synth.compression import Compression
 from privet.synth.count_table import CountTable
 from privet.synth.error_bars import CandidateBound, cell_bar, query_bar
 from privet.synth.graph import Clique, Coins, GraphModel, Measurement, TreePlan, sampled
+from privet.synth.graph.reduction import Reduction
 from privet.synth.linear_query import LinearQuery
 from privet.synth.privacy import SynthesisPrivacy
 from privet.synth.synthetic_table import SyntheticTable
@@ -36,6 +37,7 @@ class SyntheticModel:
     `sample(n)` draws rows and costs nothing, however often; n defaults to `total`, the number of rows as it was paid for.
     `counts("age", "sex")` is a table of expected counts with values, bins and intervals, as people read it;
     `marginal("age", "sex")` is the bare array, `error("age", "sex")` how far it may be from the data's.
+    `answers` are tables that the graph has no room for, made of what was measured; rows are drawn from the graph alone.
     `public` are the cliques whose tables were taken from public rows; no error bar rests on them.
     Models that are fitted to synthetic rows have no valid intervals: sampling noise and privacy noise are not in them.
     """
@@ -50,12 +52,14 @@ class SyntheticModel:
         candidates: Mapping[Clique, CandidateBound] | None = None,
         method: str = "",
         public: Sequence[Clique] = (),
+        answers: Mapping[Clique, Array] | None = None,
     ) -> None:
         self.coding, self.graph, self.method = coding, graph, method
         self.public = tuple(tuple(each) for each in public)
         self.measurements = tuple(measurements)
         self.compression = Compression.none(coding.sizes) if compression is None else compression
         self.candidates = dict(candidates or {})
+        self.answers = dict(answers or {})
         self.privacy_: SynthesisPrivacy | None = None
         if graph.plan.sizes != self.compression.sizes or coding.sizes != self.compression.wide:
             raise InvalidParameter("the model has other columns than the coding")
@@ -100,7 +104,15 @@ class SyntheticModel:
     def table(self, clique: Clique) -> Array:
         """Expected counts of a clique of places, in increasing order."""
         self._check_size(clique)
-        return self.compression.spread(self.graph.marginal(clique), clique)
+        return self.compression.spread(self._expected(clique), clique)
+
+    def _expected(self, clique: Clique) -> Array:
+        """Expected counts of groups of codes: from the smallest table of `answers` that holds them, else from the graph."""
+        held = [each for each in self.answers if set(clique) <= set(each)]
+        if not held:
+            return self.graph.marginal(clique)
+        nearest = min(held, key=lambda each: (self.answers[each].size, each))
+        return Reduction(nearest, clique, self.compression.sizes).sum(self.answers[nearest])
 
     def marginal(self, *names: str) -> Array:
         """Expected counts of all combinations of codes, with an axis for each of the named columns."""
@@ -129,7 +141,7 @@ class SyntheticModel:
         """The bar of a table, where there is one."""
         clique = self._clique(names)
         order = [clique.index(self.coding.names.index(each)) for each in names]
-        bar = cell_bar(self.graph, self.measurements, self.compression, clique, confidence)
+        bar = cell_bar(self._expected(clique), self.measurements, self.compression, clique, confidence)
         if bar is not None:
             return ErrorBar(bar.transpose(order), confidence, "counts of " + " and ".join(names))
         bound = self.candidates.get(clique)
@@ -176,7 +188,7 @@ class SyntheticModel:
         on the sum of all absolute differences.
         """
         clique, weights = self._asked(query, names)
-        far = query_bar(self.graph, self.measurements, self.compression, clique, weights, confidence)
+        far = query_bar(self._expected(clique), self.measurements, self.compression, clique, weights, confidence)
         if far is None and clique in self.candidates:
             far = float(np.abs(weights).max()) * self.candidates[clique].radius(confidence)
         if far is None:
@@ -190,6 +202,7 @@ class SyntheticModel:
         """The fields, for a store."""
         plan = self.graph.plan
         return {
+            "answers": {_key(each): table for each, table in self.answers.items()},
             "allowed": {_key(each): mask for each, mask in plan.allowed.items()},
             "candidates": {_key(each): list(bound) for each, bound in self.candidates.items()},
             "coding": self.coding.to_dict(),
@@ -217,6 +230,7 @@ class SyntheticModel:
             candidates={_clique(each): CandidateBound(*bound) for each, bound in arrays["candidates"].items()},
             method=arrays["method"],
             public=[_clique(each) for each in arrays["public"]],
+            answers={_clique(each): table for each, table in arrays.get("answers", {}).items()},  # new in 0.9
         )
 
     def __eq__(self, other: object) -> bool:

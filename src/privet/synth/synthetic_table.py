@@ -4,7 +4,7 @@ from typing import Any, final
 
 from privet._markup import grid, note, told
 from privet._numerics import Array
-from privet.synth.framed import Framed
+from privet.mechanisms.frames import Framed
 from privet.tables import Coding
 
 _SHOWN = 10  # rows

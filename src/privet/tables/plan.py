@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
+from privet._cache import kept_property
 from privet._validate import instance
 from privet.errors import InvalidParameter
 from privet.tables.columns import Category, Column, Text, key_value
@@ -148,7 +149,12 @@ class Derive(_Step):
 
     @property
     def columns(self) -> dict[str, Column]:
-        held = self.input.columns  # asked once: of a long chain twice at each step would be 2^n times
+        return dict(self._columns)
+
+    @kept_property
+    def _columns(self) -> dict[str, Column]:
+        """Kept: a long chain would be walked to its source for each of its steps."""
+        held = self.input.columns
         return {**held, self.name: self.expression.column(held)}
 
 
