@@ -48,7 +48,7 @@ class WholeWorkload:
     @kept_property
     def weights(self) -> dict[Clique, int]:
         """The tables, with their weights."""
-        held, found = 0, {}
+        held, found = 0, dict[Clique, int]()
         for each, weight in sorted(self._widest.items(), key=lambda item: (self.task.cells(item[0]), item[0])):
             held += self.task.cells(each)
             if held > _MOST_CELLS:
