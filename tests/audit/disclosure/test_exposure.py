@@ -211,3 +211,10 @@ def test_a_secret_behind_all_others_has_no_bits_and_not_minus_none():
     bits = audit.exposure([5.0], np.ones(7), by=audit.Sampled()).bits
     assert bits.tolist() == [0.0]
     assert not np.signbit(bits).any()
+
+
+def test_the_share_that_a_sample_lets_through_is_bounded_from_above():
+    """Of 1,023 candidates 31 lie below the threshold of 5 bits: the space may hold more than a share of 2^-5 of such."""
+    seen = audit.exposure(np.zeros(4), np.arange(1.0, 1024.0), space=1e9).hits(bits=5.0, alpha=0.05)
+    assert seen.estimated
+    assert seen.chance == pytest.approx(stats.beta.isf(0.025, 32, 1023 - 31), rel=1e-9)

@@ -78,3 +78,16 @@ def test_what_a_model_says_when_it_fails_is_not_quoted():
     assert "SECRET" not in str(caught.value)
     with pytest.raises(InvalidData, match="answers of following must be numbers"):
         audit.extract(lambda texts: [["SECRET", "x"]] * len(texts), alphabet="ab", length=2)
+
+
+def test_a_whole_text_waits_for_beginnings_before_it():
+    """More symbols than are asked for at once: the 65th beginning lies before the first whole text, and leads below it."""
+    symbols = [chr(0x4E00 + i) for i in range(70)]
+
+    def following(texts):
+        ends = {"": -1.0 - 0.01 * np.arange(70), symbols[64]: np.full(70, -0.005)}
+        return np.array([ends.get(text, np.full(70, -0.65)) for text in texts])
+
+    (found,) = audit.extract(following, alphabet=symbols, length=2).found
+    assert found[0].startswith(symbols[64])
+    assert found[1] == pytest.approx(1.645)
