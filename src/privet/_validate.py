@@ -167,7 +167,17 @@ def items(name: str, value: object) -> tuple[Any, ...]:
     """
     if isinstance(value, str | bytes | type | Mapping) or not isinstance(value, Iterable):
         raise InvalidParameter(f"{name} must be a sequence, got {type(value).__name__}")
+    refuse_set(name, value)
     return tuple(value)
+
+
+def refuse_set(name: str, value: object) -> None:
+    """Refuse a set where the order of items matters: that of a set of texts is another one in every process.
+
+    >>> refuse_set("labels", ["a", "b"])
+    """
+    if isinstance(value, set | frozenset):
+        raise InvalidParameter(f"{name} must be in an order, and a set has none that lasts: give a list, sorted(...)")
 
 
 def set_frozen(record: object, **values: object) -> None:

@@ -1,7 +1,9 @@
 """Teachers that know nothing of each other: a person of another kind, coins of predictions, torch that comes late."""
 
+import os
 import subprocess
 import sys
+import threading
 import warnings
 
 import numpy as np
@@ -11,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from privet import pate
-from privet.errors import InvalidParameter
+from privet.errors import InvalidData, InvalidParameter
 
 KEY = b"a public key"
 
@@ -129,3 +131,121 @@ def test_classes_of_several_kinds_are_refused():
     for classes in ([0, "a"], [(0, 1), (1, 0)], [None, 1]):
         with pytest.raises(InvalidParameter, match=r"one kind|two or more"):
             pate.Teachers(LogisticRegression, pate.KeyedPartition(2, KEY), classes=classes)
+
+
+# --- what factories remember, what processes hand back, what models do to a pool ---
+
+
+class Weighted:
+    """Votes by a number that the factory gave it."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), int(self.number > 0))
+
+
+def remembering():
+    rng = np.random.default_rng(0)
+    return lambda: Weighted(rng.normal())
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_factory_that_remembers_does_not_see_which_parts_are_empty(jobs):
+    partition = pate.KeyedPartition(40, KEY)
+    ids = list(range(60))
+    empty = sorted(set(range(40)) - set(partition.assign(ids).tolist()))
+    assert empty
+    person = next(each for each in range(60, 5_000) if partition.assign([each]) == [empty[0]])
+    counts = []
+    for more in ([], [person]):
+        asked = [*ids, *more]
+        made = pate.Teachers(remembering(), partition, classes=[0, 1])
+        made.fit(np.zeros((len(asked), 2)), np.ones(len(asked), int), ids=asked, jobs=jobs)
+        counts.append(made.vote(POOL, public=True).exact_counts)
+    assert np.abs(counts[0] - counts[1]).max() <= 1
+    assert counts[0].min() > 5
+
+
+class Holding(Weighted):
+    """Cannot be pickled, or ends the process's work, after it has seen a row."""
+
+    def fit(self, X, y):
+        if X.max() > 10.0:
+            self.held = threading.Lock()
+        if X.min() < -10.0:
+            raise SystemExit(f"row {X.min()}")
+        return self
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("value", [0.0, 99.0, -99.0])
+def test_what_a_row_does_to_a_fit_is_one_vote(jobs, value):
+    X, y, ids = _plain(60)
+    made = pate.Teachers(lambda: Holding(1.0), pate.KeyedPartition(5, KEY), classes=[0, 1])
+    counts = made.fit([*X, [value, 0.0]], [*y, 1], ids=[*ids, 60], jobs=jobs).vote(POOL, public=True).exact_counts
+    assert counts[:, 1].min() >= 4
+
+
+class Dying(Weighted):
+    """Ends its process."""
+
+    def fit(self, X, y):
+        os._exit(3)
+
+
+def test_a_process_that_dies_is_one_sentence():
+    made = pate.Teachers(lambda: Dying(1.0), pate.KeyedPartition(2, KEY), classes=[0, 1])
+    with pytest.raises(InvalidData, match="before its time") as fault:
+        made.fit(*_plain(20)[:2], ids=range(20), jobs=2)
+    assert fault.value.__cause__ is None
+
+
+class Marks(Weighted):
+    """Writes into objects that it is given."""
+
+    def predict(self, X):
+        told = np.array([int(bool(row[0])) for row in X])
+        for row in X:
+            row[0].append(1)
+        return told
+
+
+def test_a_pool_of_objects_is_each_teacher_s_own():
+    pool = np.empty((2, 1), dtype=object)
+    pool[:, 0] = [[], []]
+    made = pate.Teachers(lambda: Marks(1.0), pate.KeyedPartition(5, KEY), classes=[0, 1]).fit(
+        *_plain(60)[:2], ids=range(60)
+    )
+    assert made.vote(pool, public=True).exact_counts.tolist() == [[5, 0]] * 2
+    assert pool[0, 0] == []
+
+
+def test_a_second_pool_counts_as_chosen_by_the_first_answers():
+    made = pate.Teachers(DecisionTreeClassifier, pate.KeyedPartition(3, KEY), classes=[0, 1]).fit(
+        *_plain(60)[:2], ids=range(60)
+    )
+    assert [made.vote(POOL, public=True).adaptive for _ in range(2)] == [False, True]
+    assert not made.vote(POOL, public=True, adaptive=False).adaptive
+    assert not made.fit(*_plain(60)[:2], ids=range(60)).vote(POOL, public=True).adaptive
+
+
+def test_counts_of_votes_do_not_wrap_around():
+    with pytest.raises(InvalidData, match="votes once"):
+        pate.Votes([[2**32 + 3, 0]], teachers=3)
+    with pytest.raises(InvalidParameter, match="at most"):
+        pate.Votes([[2**33, 0]], teachers=2**33)
+
+
+def test_a_figure_with_more_noise_than_rounding_allows_is_refused():
+    for sigma in (1e4, 1.01e4):
+        asked = pate.GNMax(sigma=sigma, queries=2, classes=10)
+        if sigma <= 1e4:
+            assert pate.SmoothRelease.for_budget(aggregator=asked, epsilon=0.5, delta=1e-5, order=20.0).loss
+        else:
+            with pytest.raises(InvalidParameter, match="rounding"):
+                pate.SmoothRelease.for_budget(aggregator=asked, epsilon=0.5, delta=1e-5, order=20.0)

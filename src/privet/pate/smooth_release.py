@@ -22,6 +22,7 @@ from privet.pate.vote_theorems import epsilon_of, log_losing_normal
 from privet.pate.votes import Votes
 from privet.privacy import Guarantee, Promise, SmoothReleaseLoss
 
+_MOST_SIGMA = 1e4  # beyond, rounding of the cost comes near to what one vote changes (proof note)
 _SLACK = 1e-7  # far above what rounding does to costs and their changes, in parts of the floor
 _FLOOR = 2.0**-12  # of the largest smooth sensitivity: the least that is taken
 _STEPS = 2.0**31  # of the largest noise: with the floor all deviations lie between 2^19 and 2^31 steps
@@ -80,6 +81,10 @@ class SmoothRelease(Mechanism[Votes, float]):
         if not self.order < self.loss.largest_order:
             raise InvalidParameter(
                 f"order must be below {self.loss.largest_order:.6g} for this beta: beyond, the figure has no price"
+            )
+        if self._sigma > _MOST_SIGMA:
+            raise InvalidParameter(
+                f"the noise on votes must be at most {_MOST_SIGMA:g} here: what a vote changes would be lost in rounding"
             )
         self.bound.refuse_unless_monotone()
 

@@ -7,6 +7,8 @@ import pickle
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, final
 
@@ -15,7 +17,7 @@ import numpy as np
 from privet._calls import door
 from privet._numerics import Array
 from privet._progress import track
-from privet._validate import count, instance
+from privet._validate import count, flag, instance, items
 from privet.errors import InvalidData, InvalidParameter, SerialisationError
 from privet.noise import own_stream
 from privet.pate.kept_teachers import digest_of, keep, kept, private_folder
@@ -32,7 +34,8 @@ class Teachers:
 
     Each part belongs to the persons whose ids hash into it. Each teacher is a copy of its own of what the factory makes,
     has a random stream of its own, and sees a copy of its own of the pool, so that one person changes one teacher and no
-    other: a scaler or a seed that factories share does not tell one teacher about another.
+    other: a scaler or a seed that factories share does not tell one teacher about another. The factory is called once for
+    each part, also for an empty one.
 
     `classes` is the public list of classes. A teacher whose part is empty, that fails, or that answers with anything else
     votes for `default`, the first class unless you say otherwise: none is ever dropped. Teachers are not pickled, exported
@@ -51,7 +54,7 @@ class Teachers:
         if not callable(factory):
             raise InvalidParameter("factory must make a model when it is called, such as lambda: LogisticRegression()")
         self.factory, self.partition = factory, instance("partition", partition, KeyedPartition)
-        self.classes = tuple(classes)
+        self.classes = items("classes", classes)
         if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
             raise InvalidParameter("classes must be a public list of two or more, each once")
         if np.asarray(self.classes).dtype.kind not in "biufUS" or np.asarray(self.classes).tolist() != list(
@@ -62,6 +65,7 @@ class Teachers:
             raise InvalidParameter("default must be one of the classes")
         self.default = 0 if default is None else self.classes.index(default)
         self._models: list[Any] = []
+        self._asked = False
 
     @door
     def fit(
@@ -87,28 +91,47 @@ class Teachers:
         order = used[np.argsort(parts[used], kind="stable")]
         bounds = np.searchsorted(parts[order], np.arange(self.partition.parts + 1))
         classes = np.asarray(self.classes)
+        models = [self._untrained(part) for part in range(self.partition.parts)]
         tasks = [
-            (part, _typed(rows[chosen]), classes[targets[chosen]])
-            for part, chosen in enumerate(np.split(order, bounds[1:-1]))
+            (model, _typed(rows[chosen]), classes[targets[chosen]])
+            for model, chosen in zip(models, np.split(order, bounds[1:-1]), strict=True)
         ]
-        self._models = self._trained(tasks, count("jobs", jobs, 1), place)
+        self._models, self._asked = self._trained(tasks, count("jobs", jobs, 1), place), False
         return self
 
-    def _trained(self, tasks: list[tuple[int, Array, Array]], jobs: int, folder: Path | None) -> list[Any]:
+    def _untrained(self, part: int) -> Any:
+        """The model of a part before it is trained. Made here and for every part: what a factory remembers from call to
+        call may not depend on which parts are empty, or on the process that was free.
+
+        A copy: what the factory hands out twice, whole or as a part, would learn from two parts.
+        """
+        seed = self._seed(part)
+        model = _alone(lambda: copy.deepcopy(self.factory()), seed)
+        names: dict[str, Any] = getattr(model, "get_params", dict)()
+        own = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
+        return model.set_params(**own) if own else model
+
+    def _trained(self, tasks: list[tuple[Any, Array, Array]], jobs: int, folder: Path | None) -> list[Any]:
         work = track("teachers", len(tasks))
         made: list[Any] = []
         if jobs == 1:
-            for part, X, y in tasks:
-                made.append(_train(self.factory, self._seed(part), X, y, folder))
+            for part, (model, X, y) in enumerate(tasks):
+                made.append(_train(model, self._seed(part), X, y, folder))
                 work.advance()
             return made
         from joblib import Parallel, delayed
 
         # processes, never threads: a thread would share its generators with other teachers
-        calls = (delayed(_train)(self.factory, self._seed(part), X, y, folder) for part, X, y in tasks)
-        for model in Parallel(n_jobs=jobs, backend="loky", return_as="generator")(calls):
-            made.append(model)
-            work.advance()
+        calls = (delayed(_carried)(model, self._seed(part), X, y, folder) for part, (model, X, y) in enumerate(tasks))
+        try:
+            for carried in Parallel(n_jobs=jobs, backend="loky", return_as="generator")(calls):
+                # made by `_carried`, in a process of our own
+                made.append(None if carried is None else pickle.loads(carried))
+                work.advance()
+        except Exception:  # a process that died, say: which one, and why, depends on the rows of a part
+            raise InvalidData(
+                "training in processes ended before its time, and nothing of it is used: train with jobs=1"
+            ) from None
         return made
 
     def _seed(self, part: int) -> int:
@@ -117,8 +140,12 @@ class Teachers:
         return int.from_bytes(digest, "big")
 
     @door
-    def vote(self, pool: Any, *, public: bool = False, adaptive: bool = False) -> Votes:
-        """One vote of each teacher for each row of a public pool."""
+    def vote(self, pool: Any, *, public: bool = False, adaptive: bool | None = None) -> Votes:
+        """One vote of each teacher for each row of a public pool.
+
+        A second pool may have been chosen by the answers about the first: its votes count as `adaptive`, and have no
+        data-dependent figures, unless you say that they are not.
+        """
         if public is not True:
             raise InvalidParameter(_POOL)
         if not self._models:
@@ -126,6 +153,7 @@ class Teachers:
         rows = _typed(_apart(pool))
         if rows.ndim < 2 or not len(rows):
             raise InvalidData("the pool must be rows, and at least one")
+        adaptive, self._asked = self._asked if adaptive is None else flag("adaptive", adaptive), True
         counts = np.zeros((len(rows), len(self.classes)), dtype=np.int32)
         for part, model in enumerate(self._models):
             np.add.at(counts, (np.arange(len(rows)), self._answers(model, self._seed(part), rows)), 1)
@@ -135,8 +163,11 @@ class Teachers:
         usual = np.full(len(rows), self.default, dtype=np.int64)
         try:
             # a model may draw or warn while it predicts, and a scaler may write into what it is given
-            told = self._places_of(_alone(lambda: model.predict(rows.copy()), seed))
-        except Exception:  # whatever went wrong depends on the rows of its part: it votes, and nothing is said
+            told = self._places_of(_alone(lambda: model.predict(copy.deepcopy(rows)), seed))
+        except (
+            Exception,
+            SystemExit,
+        ):  # what went wrong depends on the rows of its part: it votes, and nothing is said
             return usual
         return np.where(told < 0, usual, told) if len(told) == len(rows) else usual
 
@@ -155,21 +186,32 @@ class Teachers:
         raise SerialisationError("teachers remember private rows: they are not pickled, exported or served")
 
 
-def _train(factory: Callable[[], Any], seed: int, X: Array, y: Array, folder: Path | None = None) -> Any:
+def _train(model: Any, seed: int, X: Array, y: Array, folder: Path | None = None) -> Any:
     """A model of one part, or None where there is none."""
     try:
-        return _alone(lambda: _fitted(factory, seed, X.copy(), y.copy(), folder), seed) if len(X) else None
-    except Exception:  # one class in a part, a solver that fails: depends on the rows, so nothing is said
+        return _alone(lambda: _fitted(*copy.deepcopy((model, X, y)), seed, folder), seed) if len(X) else None
+    except (Exception, SystemExit):  # one class in a part, a solver that fails: depends on rows, so nothing is said
         return None
 
 
-def _fitted(factory: Callable[[], Any], seed: int, X: Array, y: Array, folder: Path | None) -> Any:
-    # a copy: what the factory hands out twice, whole or as a part, would learn from two parts
-    model = copy.deepcopy(factory())
-    names: dict[str, Any] = getattr(model, "get_params", dict)()
-    own = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
-    if own:
-        model.set_params(**own)
+def _carried(model: Any, seed: int, X: Array, y: Array, folder: Path | None) -> bytes | None:
+    """A model of one part as a process hands it back; None where there is none, or none that can be carried."""
+    made = _train(model, seed, X, y, folder)
+    try:
+        return None if made is None else bytes(_pickler().dumps(made))
+    except Exception:
+        return None
+
+
+def _pickler() -> Any:
+    """The pickler by which joblib carries classes of a notebook; it lies elsewhere in older versions."""
+    for name in ("cloudpickle", "joblib.externals.cloudpickle"):
+        if find_spec(name.partition(".")[0]) is not None:
+            return import_module(name)
+    return pickle
+
+
+def _fitted(model: Any, X: Array, y: Array, seed: int, folder: Path | None) -> Any:
     if folder is None:
         return model.fit(X, y)
     name, loaded = digest_of(model, seed, X, y), "torch" in sys.modules

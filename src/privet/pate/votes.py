@@ -8,8 +8,9 @@ from privet._calls import door
 from privet._numerics import Array
 from privet._private import Private
 from privet._validate import count
-from privet.errors import InvalidData, SerialisationError
+from privet.errors import InvalidData, InvalidParameter, SerialisationError
 
+_MOST = 2**31 - 1  # counts are kept in 32 bits
 _SHAPE = "votes are a table of whole numbers: a row for each query, a column for each of two classes or more"
 _SUM = (
     "every teacher votes once in every query: a row must add up to the number of teachers, and hold no negative number"
@@ -39,10 +40,12 @@ class Votes:
         if held.ndim != 2 or held.shape[1] < 2 or held.dtype.kind not in "iu":
             raise InvalidData(_SHAPE)
         self.teachers = count("teachers", teachers, 1)
-        held = held.astype(np.int32)
+        if self.teachers > _MOST:
+            raise InvalidParameter(f"teachers must be at most {_MOST:,}")
         # the same for every neighbour: a person moves votes of one teacher, who still votes once
-        if held.size and (held.min() < 0 or np.any(held.sum(axis=1) != self.teachers)):
+        if held.size and (held.min() < 0 or held.max() > self.teachers or np.any(held.sum(axis=1) != self.teachers)):
             raise InvalidData(_SUM)
+        held = held.astype(np.int32)
         held.setflags(write=False)
         self._held, self.adaptive = Private(held), bool(adaptive)
         self.queries, self.classes = int(held.shape[0]), int(held.shape[1])

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from privet._validate import items
-from privet.errors import InvalidParameter
+from privet.errors import InvalidCall, InvalidParameter
 from privet.queries.other_names import no_such_name
 from privet.tables import Clip, Column, Float, Part, Time, Times, expressions as tree
 from privet.tables.columns import known_column, plain_value
@@ -64,6 +64,7 @@ class ColumnOf:
 
     __slots__ = ("expression", "name")
     __hash__ = None  # type: ignore[assignment]
+    __array_ufunc__ = None  # a number of numpy on the left leaves the comparison to this class
 
     def __init__(self, what: str | tree.Expression) -> None:
         self.expression = tree.Ref(what) if isinstance(what, str) else what
@@ -73,6 +74,12 @@ class ColumnOf:
         if name.startswith("_") or name in self.__slots__:
             raise AttributeError(name)
         raise no_such_name(self, name, self.name if isinstance(self.expression, tree.Ref) else None)
+
+    def __array__(self, *arguments: object, **options: object) -> Any:
+        """Refused: numpy would compute with the description, and answer with a description."""
+        raise InvalidCall(
+            "a column of a table is private and no array: ask for aggregates of it, such as table.agg(mean=pv.mean('age'))"
+        )
 
     def _compared(self, operator: Any, other: Any) -> Selection:
         if isinstance(other, ColumnOf):
@@ -98,7 +105,9 @@ class ColumnOf:
         return self._compared("!=", other)
 
     def isin(self, values: object) -> Selection:
-        """True if the value is one of these."""
+        """True if the value is one of these; a set is put in order, so that it is the same question in every process."""
+        if isinstance(values, set | frozenset):
+            values = sorted(map(plain_value, values), key=lambda each: (type(each).__name__, each))
         return Selection(tree.IsIn(self.expression, tuple(map(plain_value, items("values", values)))))
 
     def between(self, low: object, high: object) -> Selection:

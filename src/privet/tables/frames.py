@@ -134,6 +134,8 @@ def _of_pandas(name: str, column: Any, declared: Column | None) -> RawColumn:
     kind = str(getattr(column.dtype, "kind", "O"))
     if "str" in str(column.dtype):
         return _texts(column.to_numpy(dtype=object).tolist())
+    if str(column.dtype).startswith(("period", "interval")):  # stretches, which no column holds
+        return RawColumn("other", np.zeros(len(column)), missing)
     if kind == "O":
         return _objects(column.to_numpy(dtype=object), declared)
     if kind == "M":

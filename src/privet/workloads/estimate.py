@@ -84,10 +84,12 @@ class RangeAnswers(ABC):
         return {**told, "value_low": low, "value_high": high}
 
     def answer(self, first: int, last: int, *, confidence: float = 0.95) -> Estimate:
-        """The sum of the cells from `first` to `last`, both included; an empty range is 0, exactly."""
+        """The sum of the cells from `first` to `last`, both included; an empty range (last = first - 1) is 0, exactly."""
         if len(self.shape) != 1:
             raise InvalidParameter("ranges are asked of histograms of one dimension; take answers(workload)")
         low, high = public_range((first, last), self.shape[0])
+        if high < low - 1:
+            raise InvalidParameter("first must not lie behind last: a range goes from its first cell to its last one")
         if high < low:
             return Estimate(0.0, 0.0, open_fraction("confidence", confidence))
         query = np.zeros(self.shape[0])

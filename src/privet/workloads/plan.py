@@ -10,7 +10,7 @@ import numpy as np
 from privet._cache import kept_property
 from privet._markup import grid, note
 from privet._numerics import Array
-from privet.errors import InvalidParameter, NoGuarantee, PrivetError
+from privet.errors import InvalidCall, InvalidParameter, NoGuarantee, PrivetError
 from privet.mechanisms import price_in_words
 from privet.privacy import PrivacyLoss, Promise
 from privet.workloads.all_ranges import AllRanges
@@ -153,6 +153,8 @@ def candidates(workload: Workload, norm: NoiseNorm) -> list[Strategy]:
 def make_plan(workload: Workload, strategies: list[Strategy] | None, facts: dict[str, Any], promise: Promise) -> Plan:
     """Every candidate that can keep the promise, the best first. What takes a search is tried where closed forms leave more
     than 2% to the bound on every strategy, or where it is named."""
+    if twice := facts.keys() & promise.keys():
+        raise InvalidCall(f"{min(twice)} belongs to the question: give it where that is made, not with the budget")
     if not workload.block_energy(1) > 0:
         raise InvalidParameter("this workload asks nothing: every one of its queries is empty")
     found = list[Candidate]()

@@ -72,7 +72,8 @@ class NoisyLloyd(OnRecords, Algorithm[Any, Any]):
     def _run(self, prepared: Records, source: Source) -> Array:
         columns = self.task.features
         centers = spread_points(self.clusters, columns)
-        unused = list(spread_points(self.clusters * (1 + self.rounds), columns)[self.clusters :])
+        first = _CANDIDATES * self.clusters  # behind those that the centres were chosen from
+        unused = list(even_points(first, first + self.clusters * self.rounds, columns))
         size = self.clusters * (1 + columns)
         blur = self.noise.scale * (1.0 if isinstance(self.noise, Gaussian) else math.sqrt(size + 1.0))
         for _ in range(self.rounds):
@@ -123,9 +124,7 @@ def spread_points(many: int, columns: int) -> Array:
     >>> spread_points(2, 1).round(1).tolist()
     [[-0.5], [0.5]]
     """
-    steps = np.power(_root(columns), -(1.0 + np.arange(columns)))
-    points = 2.0 * np.modf(0.5 + np.outer(np.arange(_CANDIDATES * many), steps))[0] - 1.0
-    points /= math.sqrt(columns)
+    points = even_points(0, _CANDIDATES * many, columns)
     chosen, nearest = [1], np.square(points - points[1]).sum(axis=1)
     while len(chosen) < many:
         chosen.append(int(nearest.argmax()))
@@ -137,6 +136,17 @@ def spread_points(many: int, columns: int) -> Array:
             [points[places == k].mean(axis=0) if (places == k).any() else centers[k] for k in range(many)]
         )
     return centers[np.lexsort(centers.round(9).T[::-1])]  # in one order, whatever rounding did to ties
+
+
+def even_points(first: int, last: int, columns: int) -> Array:
+    """Points of an even sequence in the box inside the unit ball, from one number up to another.
+
+    >>> even_points(0, 2, 1).round(3).tolist()
+    [[0.0], [-0.764]]
+    """
+    steps = np.power(_root(columns), -(1.0 + np.arange(columns)))
+    points: Array = 2.0 * np.modf(0.5 + np.outer(np.arange(first, last), steps))[0] - 1.0
+    return points / math.sqrt(columns)
 
 
 def _root(columns: int) -> float:
