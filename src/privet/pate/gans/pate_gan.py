@@ -20,8 +20,9 @@ from privet.pate.gans.teacher_plan import TeacherPlan, paid_counts
 from privet.pate.gn_max import GNMax
 from privet.privacy import Composed, Guarantee, PrivacyLoss
 
-_RATE = 0.01  # of all optimizers
-_WANTED = 1.6448536269514722  # of a normal variable, one in twenty is larger
+_RATE = 0.01  # the learning rate of Adam, for all networks: by trials; accuracy only
+_Z_95 = 1.6448536269514722  # of a standard normal variable, one in twenty is larger
+_LEAST_SIGMA = 1e-3  # votes are whole numbers: less noise changes none of them
 _WHOLE = ("teachers", "labels", "batch", "teacher_steps", "student_steps", "generator_steps", "latent")
 
 
@@ -30,11 +31,11 @@ _WHOLE = ("teachers", "labels", "batch", "teacher_steps", "student_steps", "gene
 class PATEGAN(TeacherGAN):
     """A generator of tables or images by PATE-GAN (`pip install 'privet[torch]'`).
 
-    Teacher discriminators see a part of the private rows each. A student discriminator sees generated points alone, and
-    for each the label (real or generated) that most teachers give after noise; the generator learns from the student.
-    Every label costs. `sigma` is the noise on the votes, an eighth of the number of teachers unless you say otherwise, or
-    more where that buys less than a `batch` of labels; `labels` is how many points are labelled: as many as the budget
-    buys, unless you take fewer with less noise.
+    Teacher discriminators see a part of the private rows each. A student discriminator sees generated points alone, and for
+    each the label (real or generated) that most teachers give after noise; the generator learns from the student. Every
+    label costs. `sigma` is the most noise on the votes, from which the number of labels follows: as many as the budget buys
+    with it. It is an eighth of the number of teachers unless you say otherwise, or more where that buys less than a `batch`
+    of labels. The plan then takes the least noise that still buys as many. `labels` asks for fewer, with less noise.
 
     At an epsilon of 1 that is a few hundred labels for some hundreds of teachers, too few for a table: on four of them
     models that were trained on its rows guessed, or did worse (benchmarks/README.md). For tables take `synth.AIM`.
@@ -94,8 +95,11 @@ def _with_least_noise(plan: "PATEGANPlan", promise: Guarantee) -> "PATEGANPlan":
     far = plan.sigma
     while not kept(promise, replace(plan, sigma=far).loss):
         far *= 2.0
+    near = far / 64.0
+    while kept(promise, replace(plan, sigma=near).loss) and near > _LEAST_SIGMA:
+        near /= 64.0
     least = accounting.calibrate(
-        lambda sigma: replace(plan, sigma=sigma).loss, bounds=(far / 64.0, far), **promise.keywords()
+        lambda sigma: replace(plan, sigma=sigma).loss, bounds=(near, far), **promise.keywords()
     )
     return replace(plan, sigma=min(least, far))
 
@@ -152,8 +156,9 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
 
     @property
     def teachers_wanted(self) -> int:
-        """The number of teachers for which the verdict of three in four of them wins 19 times in 20."""
-        return math.ceil(2.0 * math.sqrt(2.0) * _WANTED * self.sigma - 1e-6)
+        """The number of teachers for which the verdict of three in four of them wins 19 times in 20: half of the teachers
+        against noise of deviation sigma sqrt 2 on the difference of two counts (1e-6 for the rounding of the plan)."""
+        return math.ceil(2.0 * math.sqrt(2.0) * _Z_95 * self.sigma - 1e-6)
 
     def describe(self) -> str:
         """The plan in words."""
