@@ -100,8 +100,8 @@ def rates_figure(found: SyntheticRates, *, name: str = "") -> Figure:
 
     >>> from privet import audit
     >>> rng = np.random.default_rng(0)
-    >>> one, two = ({name: rng.integers(0, 3, 30) for name in "ab"} for _ in range(2))
-    >>> figure = rates_figure(audit.exact_synthetic_rates(one, two, two, secret="b", guesses=10))
+    >>> one, two, made = ({name: rng.integers(0, 3, 30) for name in "ab"} for _ in range(3))
+    >>> figure = rates_figure(audit.exact_synthetic_rates(one, made, two, secret="b", guesses=10))
     >>> len(figure.axes[0].get_xticks())
     3
     """

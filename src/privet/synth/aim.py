@@ -260,7 +260,7 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             flat = np.concatenate([tables[each].reshape(-1) for each in whole.weights])
             seen = whole.read(part, part.release(flat, source=source).value)
         held = [*(m.clique for m in found), *taken]
-        fit = whole.fitting(seen, model, held, self.max_bytes / 8)
+        fit = whole.fitted(seen, model, held, self.max_bytes / 8)
         model = self._fitted([*found, *fit], taken, model, self.steps, 1e-7)
         every = [*found, *seen]
         answers = whole.answers(every, model)

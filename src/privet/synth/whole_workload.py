@@ -122,7 +122,7 @@ class WholeWorkload:
         reach = Sensitivity(self.task.l1.value, norm="l2", unit=self.task.unit)
         return Gaussian.for_budget(sensitivity=reach, **share.keywords())
 
-    def fitting(
+    def fitted(
         self, seen: Sequence[Measurement], model: GraphModel, held: Sequence[Clique], cells: float
     ) -> list[Any]:
         """Those measurements whose tables fit into a tree of so many cells beside the cliques `held`, the ones that the
@@ -172,7 +172,7 @@ def noisy_distance(table: Array, sigma: float, total: float) -> float:
     that are not negative; cells of nearly one size are taken together.
 
     >>> round(noisy_distance(np.array([50.0, 50.0]), 1.0, 100.0), 2), round(noisy_distance(np.zeros(4), 1.0, 0.0), 2)
-    (1.59, 0.0)
+    (1.6, 0.0)
     """
     scaled = np.log1p(np.ravel(table) / sigma)
     counts, edges = np.histogram(scaled, bins=_LEVELS, range=(0.0, float(scaled.max()) or 1.0))
