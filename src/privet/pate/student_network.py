@@ -1,17 +1,19 @@
 """A small network as the model of a student: public rows and released labels, nothing else."""
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-import torch
-from torch.nn import functional
 
 from privet._numerics import Array
 from privet._validate import above, count, items
 from privet.errors import InvalidData, InvalidParameter
 from privet.noise import KeyedStream
-from privet.pate.gans.nets import Layers, layers_from, outputs, size_of, uniforms
+
+if TYPE_CHECKING:  # torch takes seconds to load: where a network is made, not with the room
+    import torch
+
+    from privet.pate.gans.nets import Layers
 
 _SEEDS = 2**64
 _DECAY = 1e-3  # of all weights: a student has few labels
@@ -40,6 +42,11 @@ class StudentNetwork:
 
     def fit(self, X: Any, y: Any) -> "StudentNetwork":
         """The network after its steps. Columns are scaled by what these public rows are."""
+        import torch
+        from torch.nn import functional
+
+        from privet.pate.gans.nets import layers_from, outputs, size_of, uniforms
+
         rows = _rows(X)
         self.classes_, told = np.unique(np.asarray(y), return_inverse=True)
         if len(told) != len(rows) or len(self.classes_) < 2:
@@ -59,6 +66,10 @@ class StudentNetwork:
 
     def predict_proba(self, X: Any) -> Array:
         """The chance of each class in each row."""
+        import torch
+
+        from privet.pate.gans.nets import outputs
+
         if not self._layers:
             raise InvalidParameter("the network is not trained: call fit first")
         rows = _rows(X)
@@ -72,7 +83,9 @@ class StudentNetwork:
         chances = self.predict_proba(X)
         return np.asarray(self.classes_[chances.argmax(axis=1)])
 
-    def _scaled(self, rows: Array) -> torch.Tensor:
+    def _scaled(self, rows: Array) -> "torch.Tensor":
+        import torch
+
         return torch.tensor((rows - self._middle) / self._width, dtype=torch.float32)
 
 

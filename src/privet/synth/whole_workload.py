@@ -122,9 +122,7 @@ class WholeWorkload:
         reach = Sensitivity(self.task.l1.value, norm="l2", unit=self.task.unit)
         return Gaussian.for_budget(sensitivity=reach, **share.keywords())
 
-    def fitted(
-        self, seen: Sequence[Measurement], model: GraphModel, held: Sequence[Clique], cells: float
-    ) -> list[Any]:
+    def fitted(self, seen: Sequence[Measurement], model: GraphModel, held: Sequence[Clique], cells: float) -> list[Any]:
         """Those measurements whose tables fit into a tree of so many cells beside the cliques `held`, the ones that the
         model gets most wrong first. From releases and public sizes alone."""
         bound = [*held, *self.task.allowed]
