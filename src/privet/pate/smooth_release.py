@@ -108,7 +108,10 @@ class SmoothRelease(Mechanism[Votes, float]):
         asked = self.aggregator
         check_votes(value, asked.queries, asked.classes, asked.teachers)
         if value.adaptive:
-            raise InvalidData("queries that were chosen by earlier answers have no data-dependent figure")
+            raise InvalidData(
+                "queries that may follow from earlier answers have no data-dependent figure; vote(adaptive=False) says that all were "
+                "fixed before"
+            )
 
     def _prepare(self, value: Votes) -> tuple[float, float]:
         """The exact cost of all queries at the order, and its smooth sensitivity."""
