@@ -23,8 +23,8 @@ def check_figure(votes: Votes, delta: float, changed: int) -> None:
     open_fraction("delta", delta)
     if votes.adaptive:
         raise InvalidParameter(
-            "queries that may follow from earlier answers have no data-dependent figure; vote(adaptive=False) says that all were "
-            "fixed before"
+            "queries that may follow from earlier answers have no data-dependent figure; vote(adaptive=False) says that "
+            "all were fixed before"
         )
     if changed != 1:
         raise InvalidParameter("data-dependent figures are about one teacher: take add_remove, or fixed_ids")
