@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from privet import _numerics as tools
+from privet.accounting.pld import single
 from privet.accounting.pld.single import cross as crossing
 
 
@@ -58,3 +59,17 @@ def _halved(excess: Callable[[float], float], bad: float, good: float, *, within
 def test_broken_twins_are_caught(twin: Callable[..., float]) -> None:
     with pytest.raises(AssertionError):
         check_cross(twin)
+
+
+class WithoutAnEnd:
+    """A loss variable whose enclosures are numbers only up to an epsilon of 1."""
+
+    symmetric = True
+
+    def enclose(self, epsilon: float) -> tuple[float, float]:
+        return (0.0, 0.5) if epsilon < 1.0 else (math.nan, math.nan)
+
+
+def test_an_end_that_is_no_number_bounds_nothing():
+    assert math.isnan(single._excess((WithoutAnEnd(),), 2.0, 1, 1e-5))
+    assert single._excess((WithoutAnEnd(),), 0.5, 1, 1e-5) > 0.0

@@ -109,8 +109,8 @@ class SmoothRelease(Mechanism[Votes, float]):
         check_votes(value, asked.queries, asked.classes, asked.teachers)
         if value.adaptive:
             raise InvalidData(
-                "queries that may follow from earlier answers have no data-dependent figure; vote(adaptive=False) says that "
-                "all were fixed before"
+                "queries that may follow from earlier answers have no data-dependent figure; vote(adaptive=False) says "
+                "that all were fixed before"
             )
 
     def _prepare(self, value: Votes) -> tuple[float, float]:

@@ -43,9 +43,9 @@ def _enclosure(pair: Pair, epsilon: float) -> tuple[float, float]:
 
 
 def _excess(pair: Pair, epsilon: float, end: int, delta: float) -> float:
-    """The logarithm of an end of the enclosure over delta."""
+    """The logarithm of an end of the enclosure over delta; NaN, which bounds nothing, where the end is NaN."""
     found = _enclosure(pair, epsilon)[end]
-    return math.log(found / delta) if found > 0.0 else -math.inf
+    return -math.inf if found <= 0.0 else math.log(found / delta)
 
 
 def pair_delta(pair: Pair, epsilon: float) -> tuple[float, float] | None:
@@ -79,7 +79,7 @@ def pair_epsilon(pair: Pair, delta: float) -> tuple[float, float] | None:
     near = lower * (1.0 + 1e-9) + 1e-12  # most often the ends are as near as this
     good = near if near < highest and _excess(pair, near, 1, delta) <= 0.0 else highest
     upper = cross(lambda e: _excess(pair, e, 1, delta), lower, good, within=1e-12) if starts[1] else 0.0
-    return None if _enclosure(pair, upper)[1] > delta else (min(lower, upper), upper)
+    return (min(lower, upper), upper) if _enclosure(pair, upper)[1] <= delta else None  # NaN bounds nothing
 
 
 def cross(excess: Callable[[float], float], bad: float, good: float, *, within: float, steps: int = 200) -> float:
