@@ -1,6 +1,7 @@
 """All tables of a workload at once: when AIM turns to them, what it pays, and the tables that are made of them."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -211,3 +212,20 @@ def test_bars_of_answers_cover() -> None:
         bar = model.error(*("abcd"[i] for i in clique), confidence=0.9)
         inside += bool(np.all(np.abs(model.table(clique) - exact(clique)) <= bar.radius))
     assert inside >= 18  # at 90%, fewer than 18 of 25 has a chance below 1%
+
+
+@pytest.mark.parametrize(("shown", "turns"), [(0, False), (10**9, True)])
+@pytest.mark.parametrize("rows", [ROWS, np.zeros((2_000, 4), dtype=np.int64)])
+def test_the_paid_look_decides_and_nothing_else_of_the_data(shown: int, turns: bool, rows: np.ndarray) -> None:
+    """Whatever the tables are, the number that was released says whether all of them are measured."""
+    plan = synth.AIM(workload=2, max_bytes=300, steps=50)._plan(task_of(sizes=SIZES), Guarantee(rho=2.0))
+    parts: list[Any] = []
+
+    def told(mechanism: object, value: object, run: Any) -> Any:
+        parts.append(mechanism)
+        found = run()
+        return replace(found, value=shown) if isinstance(value, int) else found
+
+    with observed(told):
+        plan.release(data_of(rows), source=Seeded(1))
+    assert any(isinstance(each, LinearQueries) for each in parts) is turns
