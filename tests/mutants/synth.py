@@ -236,6 +236,7 @@ plant(
     "synth:AIMPlan._all_is_better",
     "return hidden < off * _worth(1.0 - purse.left)",
     "return hidden < whole.exact_mean_distance(tables, answers) * _worth(1.0 - purse.left)",
+    _WHOLE,
     "tests/laws/test_mechanisms.py -m '' -k 'test_law and synth_aim'",
     _LAWS,
 )

@@ -15,7 +15,7 @@ from privet.mechanisms import DiscreteLaplace, Exponential, Gaussian
 from privet.mechanisms.payment import observed
 from privet.noise import Seeded
 from privet.privacy import Guarantee
-from privet.synth.graph import onto_simplex
+from privet.synth.graph import GraphModel, Measurement, TreePlan, onto_simplex
 from privet.synth.marginal_workload import MarginalWorkload
 from privet.synth.small_examples import data_of, task_of
 from privet.synth.whole_workload import WholeWorkload, noisy_distance
@@ -229,3 +229,15 @@ def test_the_paid_look_decides_and_nothing_else_of_the_data(shown: int, turns: b
     with observed(told):
         plan.release(data_of(rows), source=Seeded(1))
     assert any(isinstance(each, LinearQueries) for each in parts) is turns
+
+
+def test_counts_of_cells_that_may_not_occur_are_not_answered() -> None:
+    """However many rows noise shows there, and however far the model is."""
+    task = task_of(sizes=SIZES, constraints=(synth.AtMost("a", "c"),))
+    whole = synth.AIM(workload=2, max_bytes=420, steps=50)._plan(task, Guarantee(rho=2.0)).whole
+    model = GraphModel(TreePlan(SIZES, [], task.allowed), [], 120.0)
+    found = whole.answers([Measurement((0, 2), np.where(np.eye(3, 4) > 0.0, 60.0, 50.0), 1.0)], model)
+    may = np.arange(3)[:, None] <= np.arange(4)[None, :]
+    assert np.all(found[(0, 2)][~may] == 0.0)
+    assert found[(0, 2)].sum() == pytest.approx(120.0)
+    assert found[(0, 2)][may].min() > 5.0
