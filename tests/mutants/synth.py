@@ -66,6 +66,7 @@ plant(
     "synth:AIMPlan._run",
     "moved = float(np.abs(model.marginal(chosen) - answers[chosen]).sum())",
     "moved = float(np.abs(model.marginal(chosen) - tables[chosen]).sum())",
+    "tests/synth/test_whole_workload.py",
     _LAWS,
 )
 plant(

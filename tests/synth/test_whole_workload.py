@@ -241,3 +241,30 @@ def test_counts_of_cells_that_may_not_occur_are_not_answered() -> None:
     assert np.all(found[(0, 2)][~may] == 0.0)
     assert found[(0, 2)].sum() == pytest.approx(120.0)
     assert found[(0, 2)][may].min() > 5.0
+
+
+@pytest.mark.parametrize("promise", [Guarantee(rho=0.5)])
+def test_the_parts_of_a_run_follow_from_releases_alone(promise: Guarantee) -> None:
+    """The releases of one table, told again to a run on quite another table: it buys the same parts, to the last one."""
+    plan = synth.AIM(workload=2, max_bytes=300, steps=50)._plan(task_of(sizes=SIZES), promise)
+    noted: list[tuple[Any, Any]] = []
+    again: list[Any] = []
+
+    def noting(mechanism: Any, value: object, run: Any) -> Any:
+        found = run()
+        if mechanism.name != plan.name:
+            noted.append((mechanism, found))
+        return found
+
+    def telling(mechanism: Any, value: object, run: Any) -> Any:
+        if mechanism.name == plan.name:
+            return run()
+        again.append(mechanism)
+        return noted[len(again) - 1][1]
+
+    with observed(noting):
+        first = plan.release(data_of(ROWS), source=Seeded(1)).value
+    with observed(telling):
+        second = plan.release(data_of(np.zeros((5, 4), dtype=np.int64)), source=Seeded(1)).value
+    assert again == [mechanism for mechanism, _ in noted]
+    assert all(np.array_equal(first.table(each), second.table(each)) for each in PAIRS)
