@@ -5,6 +5,7 @@ from tests.mutants.mutant import Table
 AGGREGATORS = "tests/pate/test_aggregators.py"
 LAWS = "tests/pate/test_vote_law.py"
 TEACHERS = "tests/pate/test_teachers.py"
+APART = "tests/pate/test_teachers_apart.py -k 'is_given or frames_of or row_of_one'"
 THEOREMS = "tests/pate/test_vote_theorems.py"
 INTERACTIVE = "tests/pate/test_interactive.py"
 SMOOTH = "tests/pate/test_smooth_release.py"
@@ -88,6 +89,27 @@ plant(
     "return np.array([known[name] for name in names], dtype=np.int64)",
     "return np.arange(len(names), dtype=np.int64) * self.parts // max(len(names), 1)",
     TEACHERS,
+)
+plant(
+    "rows of a list are one array",
+    "pate:one_by_one.apart",
+    "return _objects(list(rows))",
+    "return np.array(list(rows), dtype=object)",
+    APART,
+)
+plant(
+    "a complex number makes all of its column complex",
+    "pate:one_by_one._cell",
+    "value.imag == 0.0",
+    "False",
+    APART,
+)
+plant(
+    "what is missing is what it was called",
+    "pate:one_by_one._cell",
+    'if value is None or type(value).__name__ in ("NAType", "NaTType"):',
+    "if False:",
+    APART,
 )
 plant(
     "a teacher that fails is dropped",

@@ -63,3 +63,23 @@ def test_whole_numbers_are_the_same_persons_in_a_column_with_gaps():
     assert partition.assign(pd.Series([*range(20), None])).tolist() == [*whole, -1]
     assert partition.assign(pd.Series([*range(20), None], dtype="Int64")).tolist() == [*whole, -1]
     assert partition.assign(pd.Series(["a", "b"], dtype="category")).tolist() == partition.assign(["a", "b"]).tolist()
+
+
+def test_columns_of_all_libraries_hold_the_same_persons():
+    partition = pate.KeyedPartition(50, KEY)
+    wanted = partition.assign([1, 2, None]).tolist()
+    assert wanted[0] >= 0
+    for library, make in (("pyarrow", "array"), ("polars", "Series")):
+        assert partition.assign(getattr(pytest.importorskip(library), make)([1, 2, None])).tolist() == wanted
+    with pytest.raises(InvalidData, match="whole numbers or texts"):
+        partition.assign({1, 2})  # in no order
+
+
+def test_a_huge_id_is_a_person_like_others():
+    """Python writes no number of so many digits."""
+    partition = pate.KeyedPartition(50, KEY)
+    assert partition.assign([*range(9), 10**5_000])[:-1].tolist() == partition.assign(range(9)).tolist()
+    parts = {int(partition.assign([sign * 10**5_000 + i])[0]) for i in range(40) for sign in (1, -1)}
+    assert len(parts) > 20
+    assert min(parts) >= 0
+    assert partition.assign(pd.Series([1, 2, 1j])).tolist() == [*partition.assign([1, 2]), -1]

@@ -1,14 +1,18 @@
 """Teachers that know nothing of each other: a person of another kind, coins of predictions, torch that comes late."""
 
+import datetime as dt
 import os
+import pickle
 import subprocess
 import sys
 import threading
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
@@ -249,3 +253,128 @@ def test_a_figure_with_more_noise_than_rounding_allows_is_refused():
         else:
             with pytest.raises(InvalidParameter, match="rounding"):
                 pate.SmoothRelease.for_budget(aggregator=asked, epsilon=0.5, delta=1e-5, order=20.0)
+
+
+# --- what a teacher is given: its own rows, whatever others hold ---
+
+
+class Given:
+    """Remembers what it was given, to the last bit."""
+
+    def fit(self, X, y):
+        held = np.asarray(X)
+        self.given = held.dtype.str, held.shape, pickle.dumps(held.tolist()), y.tolist()
+        return self
+
+    def predict(self, X):
+        return [0] * len(X)
+
+
+DAY, MOMENT = dt.date(2020, 1, 2), dt.datetime(2020, 1, 2, 3)
+ROWS = {
+    "numbers": [[float(i % 7), float(i % 5)] for i in range(60)],
+    "gaps": [[None if i % 7 == 0 else i, float(i % 5)] for i in range(60)],
+    "truth values": [[i % 2 == 0, i % 5] for i in range(60)],
+    "moments": [[MOMENT + dt.timedelta(i), float(i)] for i in range(60)],
+    "days": [[DAY + dt.timedelta(i), float(i)] for i in range(60)],
+    "cells": [[[i, 1], [i, 2]] for i in range(60)],
+}
+VALUES = [
+    "a",
+    "1.5",
+    None,
+    [1],
+    [1, 2],
+    True,
+    10**400,
+    1j,
+    1 + 0j,
+    DAY,
+    MOMENT,
+    pd.NaT,
+    pd.NA,
+    Decimal("sNaN"),
+    b"x",
+    "x" * 99,
+]
+WHOLE = [[], [1.0], [1.0, 2.0, 3.0], "ab", 5, None, np.zeros(2), np.zeros((2, 2)), {"a": 1, "b": 2}]
+FORMS = {
+    "lists": lambda X: X,
+    "objects": lambda X: _objects(X),
+    "pandas": pd.DataFrame,
+}
+
+
+def _objects(X):
+    """An array of as many dimensions as numpy finds."""
+    try:
+        return np.array(X, dtype=object)
+    except ValueError:
+        held = np.empty(len(X), dtype=object)
+        for place, row in enumerate(X):
+            held[place] = row
+        return held
+
+
+def _given(X, ids=range(60)):
+    made = pate.Teachers(Given, pate.KeyedPartition(6, KEY), classes=[0, 1])
+    made.fit(X, [i % 2 for i in range(len(X))], ids=list(ids))
+    return [model.given for model in made._models]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", ROWS)
+def test_a_teacher_is_given_the_same_whatever_others_hold(kind, form):
+    if kind == "cells" and form == "pandas":
+        return
+    made, rows = FORMS[form], ROWS[kind]
+    part = int(pate.KeyedPartition(6, KEY).assign([1_000])[0])
+    alone = _given(made(rows))
+    odd = [[value, 0.0] for value in VALUES] + ([] if form == "pandas" else WHOLE)
+    for row in odd:
+        given = _given(made([*rows, row]), [*range(60), 1_000])
+        assert [k for k in range(6) if given[k] != alone[k]] in ([], [part]), row
+
+
+def test_a_long_text_of_one_person_does_not_widen_the_texts_of_others():
+    texts = [["u", "v"]] * 60
+    alone = _given(np.array(texts))
+    given = _given(np.array([*texts, ["x" * 99, "v"]]), [*range(60), 1_000])
+    assert sum(one != other for one, other in zip(alone, given, strict=True)) == 1
+
+
+def test_frames_of_all_libraries_are_the_same_rows():
+    held = {"a": [1.0, 2.0, None, 4.0] * 15, "b": [DAY, MOMENT.date(), None, DAY] * 15}
+    plain = [
+        [np.nan if a is None else a, np.nan if b is None else 18_263 * 86_400.0]
+        for a, b in zip(*held.values(), strict=True)
+    ]
+    wanted = _given(plain)
+    assert _given(pd.DataFrame(held)) == _given(pd.DataFrame(held).convert_dtypes()) == wanted
+    for library, make in (("pyarrow", "table"), ("polars", "DataFrame")):
+        found = pytest.importorskip(library)
+        assert _given(getattr(found, make)(held)) == wanted
+
+
+def test_a_number_by_itself_is_a_row_of_one():
+    made = pate.Teachers(DecisionTreeClassifier, pate.KeyedPartition(3, KEY), classes=[0, 1])
+    made.fit(list(range(60)), [int(i >= 30) for i in range(60)], ids=range(60))
+    assert made.vote([1.0, 55.0], public=True).exact_counts.tolist() == [[3, 0], [0, 3]]
+
+
+@pytest.mark.parametrize("rows", [np.zeros(60), {"a": [1]}, "text", 3, {1, 2}, scipy.sparse.eye(60)])
+def test_what_are_no_rows_is_refused_by_its_type(rows):
+    with pytest.raises(InvalidData, match="must be rows"):
+        pate.Teachers(Given, pate.KeyedPartition(3, KEY), classes=[0, 1]).fit(rows, [0] * 60, ids=range(60))
+
+
+class Refuses:
+    """Cannot be compared, nor hashed, in words that quote a row."""
+
+    def __hash__(self):
+        raise RuntimeError("secret")
+
+
+def test_a_class_that_cannot_be_compared_is_no_class():
+    X, y, ids = _plain(60)
+    assert np.array_equal(_votes(X, y, ids), _votes([*X, X[0]], [*y, Refuses()], [*ids, 1_000]))

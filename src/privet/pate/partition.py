@@ -1,7 +1,6 @@
 """Who is in which part: a keyed hash of each person's own id, and of nothing else."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -11,8 +10,10 @@ from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count
 from privet.errors import InvalidData, InvalidParameter
+from privet.pate.one_by_one import listed
 
 NOBODY = -1  # the part of a row without an id
+_LONG = 2**1024
 _IDS = "ids are whole numbers or texts, one for each row"
 
 
@@ -24,7 +25,9 @@ class KeyedPartition:
 
     A row that is added or removed changes one part and no other. All rows of a person lie in one part. Parts may be empty.
     What is no id (None, NaN, a fraction) belongs to nobody, and is in no part: -1. Each id is read by itself, so that one
-    of another kind does not change how the others are read: 17 and 17.0 are one person, 17 and "17" are two.
+    of another kind does not change how the others are read: 17 and 17.0 are one person, 17 and "17" are two. Where a data
+    frame holds ids as floats because one is missing, those beyond 2^53 have lost digits before they come here: make them
+    texts, or take a type with gaps (`Int64`).
     The key need not be secret; another key is another partition.
 
     >>> KeyedPartition(4, b"a public key").assign([17, 18, 17.0, None]).tolist()
@@ -41,7 +44,7 @@ class KeyedPartition:
 
     def assign(self, ids: Any) -> Array:
         """The part of each id; -1 for what is none."""
-        names = [_named(each) for each in _listed(ids)]
+        names = [_named(each) for each in _ids(ids)]
         known = {name: self._part(name) for name in set(names)}
         return np.array([known[name] for name in names], dtype=np.int64)
 
@@ -52,19 +55,20 @@ class KeyedPartition:
         return int.from_bytes(digest, "big") % self.parts  # 128 bits: no part is larger by more than 2^-100
 
 
-def _listed(ids: Any) -> list[Any]:
+def _ids(ids: Any) -> list[Any]:
     """The ids one by one, as they came: an array of all would turn numbers into texts where one of them is a text."""
-    if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable) or getattr(ids, "ndim", 1) != 1:
-        raise InvalidData(_IDS)
     if isinstance(ids, np.ndarray) and ids.size and ids.dtype.kind not in "iufUSO":
         raise InvalidData(_IDS)
-    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    return listed(ids, _IDS)
 
 
 def _named(value: Any) -> tuple[bytes, bytes] | None:
-    """The kind and the bytes of an id; None where it is none. Columns with gaps hold whole numbers as floats."""
+    """The kind and the bytes of an id; None where it is none. Columns with gaps hold whole numbers as floats, and with
+    one complex number all of them as such."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, complex) and value.imag == 0.0:
+        value = value.real
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bytes):
@@ -72,5 +76,6 @@ def _named(value: Any) -> tuple[bytes, bytes] | None:
     if isinstance(value, str):
         return b"text", str.__str__(value).encode("utf-8", "surrogatepass")
     if isinstance(value, int) and not isinstance(value, bool):
-        return b"int", b"%d" % int(value)
+        digits = b"%d" if abs(int(value)) < _LONG else b"%x"  # Python writes no number of many thousands of digits
+        return b"int", digits % int(value)
     return None

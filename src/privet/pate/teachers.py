@@ -6,7 +6,7 @@ import os
 import pickle
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,9 +21,11 @@ from privet._validate import count, flag, instance, items
 from privet.errors import InvalidData, InvalidParameter, SerialisationError
 from privet.noise import own_stream
 from privet.pate.kept_teachers import digest_of, keep, kept, private_folder
+from privet.pate.one_by_one import apart, listed, typed
 from privet.pate.partition import NOBODY, KeyedPartition
 from privet.pate.votes import Votes
 
+_CLASSES = "X must be rows and y one class for each of them"
 _POOL = "the pool must be public: rows that nobody has to be protected from. Say so with public=True"
 
 
@@ -73,16 +75,17 @@ class Teachers:
     ) -> "Teachers":
         """Train every teacher on its part. What happens in a part is not said, for it depends on its rows.
 
-        Rows whose class is not one of `classes`, or that have no id, are left out. Each value is read by itself: in a list
-        or a data frame, one of another kind does not change how the rows of others are read.
+        Rows whose class is not one of `classes`, or that have no id, are left out. Each row is read by itself: in a list or
+        a data frame, a value of another kind, or a row of another length, does not change how the rows of others are read.
+        Of a data frame numbers are floats, dates and times seconds since 1970 (UTC), and what is missing is NaN.
 
         With a private `folder`, for its owner alone, finished teachers are kept there: after a stop, or with one more row,
         those whose rows and models are the same are not trained again. It holds private rows as teachers do.
         """
         place = None if folder is None else private_folder(folder)
-        rows, targets = _apart(X), self._places_of(y)
-        if rows.ndim < 2 or len(rows) != len(targets):
-            raise InvalidData("X must be rows and y one class for each of them")
+        rows, targets = apart(X), self._places_of(y)
+        if (rows.ndim < 2 and rows.dtype != object) or len(rows) != len(targets):
+            raise InvalidData(_CLASSES)
         _copyable(self.factory, kept=place is not None)
         parts = self.partition.assign(ids)
         if len(parts) != len(rows):
@@ -93,7 +96,7 @@ class Teachers:
         classes = np.asarray(self.classes)
         models = [self._untrained(part) for part in range(self.partition.parts)]
         tasks = [
-            (model, _typed(rows[chosen]), classes[targets[chosen]])
+            (model, typed(rows[chosen]), classes[targets[chosen]])
             for model, chosen in zip(models, np.split(order, bounds[1:-1]), strict=True)
         ]
         self._models, self._asked = self._trained(tasks, count("jobs", jobs, 1), place), False
@@ -150,7 +153,7 @@ class Teachers:
             raise InvalidParameter(_POOL)
         if not self._models:
             raise InvalidParameter("the teachers are not trained: call fit first")
-        rows = _typed(_apart(pool))
+        rows = typed(apart(pool))
         if rows.ndim < 2 or not len(rows):
             raise InvalidData("the pool must be rows, and at least one")
         adaptive, self._asked = self._asked if adaptive is None else flag("adaptive", adaptive), True
@@ -173,11 +176,8 @@ class Teachers:
 
     def _places_of(self, told: Any) -> Array:
         """The place of each class in the public list, -1 for what is none: read one by one, whatever the others are."""
-        if isinstance(told, str | bytes | Mapping) or not isinstance(told, Iterable) or getattr(told, "ndim", 1) != 1:
-            raise InvalidData("X must be rows and y one class for each of them")
         places = {each: place for place, each in enumerate(self.classes)}
-        listed = told.tolist() if isinstance(told, np.ndarray) else list(told)
-        return np.array([_place(each, places) for each in listed], dtype=np.int64)
+        return np.array([_place(each, places) for each in listed(told, _CLASSES)], dtype=np.int64)
 
     def __repr__(self) -> str:
         return f"<{self.partition.parts} private teachers of {len(self.classes)} classes>"
@@ -239,33 +239,10 @@ def _alone(work: Callable[[], Any], seed: int) -> Any:
         return done
 
 
-def _apart(rows: Any) -> Array:
-    """Rows as an array in which each value is what it is by itself: numbers in an array of numbers stay as they are."""
-    if isinstance(rows, np.ndarray):
-        return rows
-    if hasattr(rows, "dtypes") or hasattr(rows, "columns"):  # a data frame
-        rows = rows.to_numpy()
-        return rows.astype(float) if rows.dtype.kind in "biuf" else rows.astype(object)
-    try:
-        return np.array(rows, dtype=object)
-    except ValueError:  # lists of several lengths
-        raise InvalidData("X must be rows and y one class for each of them") from None
-
-
-def _typed(rows: Array) -> Array:
-    """The rows of one part as floats, if they can be; a value that is none concerns this part alone."""
-    if rows.dtype != object:
-        return rows
-    try:
-        return rows.astype(float)
-    except (TypeError, ValueError, OverflowError):
-        return rows
-
-
 def _place(told: Any, places: dict[Any, int]) -> int:
     try:
         return places.get(told, -1)
-    except TypeError:  # a list, say: no class
+    except Exception:  # a list, say, or what an object's own comparison raises: no class
         return -1
 
 
