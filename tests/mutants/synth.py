@@ -218,6 +218,20 @@ plant(
     _BARS,
 )
 plant(
+    "bars: noise of residual tables is taken as independent",
+    "synth:Measurement.variance_of",
+    "if self.part_variance is None:",
+    "if True:",
+    _WHOLE,
+)
+plant(
+    "bars: parts of a table have the noise of the whole domain",
+    "synth:WholeWorkload._parts",
+    "if i not in held",
+    "if i in held",
+    _WHOLE,
+)
+plant(
     "tables for people: labels of neighbouring codes",
     "synth:CountTable.columns",
     "self._keys(place)[codes[place]]",

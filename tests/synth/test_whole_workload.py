@@ -11,10 +11,14 @@ import pytest
 
 import privet as pv
 from privet import synth
+from privet._numerics import ndtri
+from privet.errors import InvalidParameter
 from privet.mechanisms import DiscreteLaplace, Exponential, Gaussian
 from privet.mechanisms.payment import observed
 from privet.noise import Seeded
 from privet.privacy import Guarantee
+from privet.synth.compression import Compression
+from privet.synth.error_bars import cell_bar, query_bar
 from privet.synth.graph import GraphModel, Measurement, TreePlan, onto_simplex
 from privet.synth.marginal_workload import MarginalWorkload
 from privet.synth.small_examples import data_of, task_of
@@ -212,6 +216,67 @@ def test_bars_of_answers_cover() -> None:
         bar = model.error(*("abcd"[i] for i in clique), confidence=0.9)
         inside += bool(np.all(np.abs(model.table(clique) - exact(clique)) <= bar.radius))
     assert inside >= 18  # at 90%, fewer than 18 of 25 has a chance below 1%
+
+
+def _covariance(whole: WholeWorkload, part: Any, clique: tuple[int, ...]) -> np.ndarray:
+    """Of the noise on the cells of a table, from what is measured: every measurement by itself, through the answer."""
+    counts, scales = zip(*((many, part.scale / float(weight)) for many, weight in part.design.groups), strict=True)
+    reach = np.repeat(scales, counts)
+    every = [part.design.table(one, clique).reshape(-1) for one in np.eye(len(reach))]
+    moved = np.stack(every, axis=1) * reach
+    return np.asarray(moved @ moved.T)
+
+
+@pytest.mark.parametrize(("sizes", "k"), [(SIZES, 2), ((2,) * 5, 3), ((3, 1, 2, 2), 3), ((4, 4), 1)])
+def test_a_bar_of_a_sum_of_cells_knows_that_their_noise_belongs_together(sizes: tuple[int, ...], k: int) -> None:
+    """A difference of differences of binary columns has more noise than cells that are independent of each other."""
+    task = task_of(sizes=sizes)
+    whole = WholeWorkload.of(MarginalWorkload.of(k, task), task)
+    part = whole.part(Guarantee(rho=0.5))
+    assert isinstance(part, LinearQueries)
+    flat = np.zeros(sum(map(task.cells, whole.weights)), dtype=np.int64)
+    rng, most = np.random.default_rng(0), 0.0
+    for seen in whole.read(part, part.release(flat, source=Seeded(1)).value):
+        truth = _covariance(whole, part, seen.clique)
+        other = Measurement(seen.clique, np.zeros(seen.values.shape), 3.0 * seen.sigma)
+        contrast = np.array(1.0)
+        for i in seen.clique:
+            contrast = np.multiply.outer(
+                contrast, np.eye(1, sizes[i])[0] - np.eye(1, sizes[i], min(1, sizes[i] - 1))[0]
+            )
+        one = np.zeros(seen.values.shape)
+        one[(0,) * len(seen.clique)] = 1.0
+        for asked in (contrast, one, np.ones(one.shape), rng.normal(size=one.shape)):
+            q = asked.reshape(-1)
+            variance, alone = float(q @ truth @ q), seen.sigma**2 * float(q @ q)
+            most = max(most, variance / alone) if alone else most
+            far = query_bar(seen.values, [seen], Compression.none(sizes), seen.clique, asked, 0.95)
+            assert far == pytest.approx(-float(ndtri(0.025)) * math.sqrt(variance), abs=1e-9)
+            mean, share = (0.9 * seen.values + 0.1 * other.values), 0.81 * variance + 0.01 * 9.0 * alone
+            far = query_bar(mean, [seen, other], Compression.none(sizes), seen.clique, asked, 0.95)
+            assert far == pytest.approx(-float(ndtri(0.025)) * math.sqrt(share), abs=1e-9)
+        for axis in range(len(seen.clique)):  # what cells of smaller tables are told is no less than their noise
+            onto = np.eye(one.size).reshape(*one.shape, -1).sum(axis=axis).reshape(-1, one.size)
+            least = np.sqrt(np.einsum("ij,jk,ik->i", onto, truth, onto))
+            inside = tuple(i for place, i in enumerate(seen.clique) if place != axis)
+            told = seen.values.sum(axis=axis)
+            bar = cell_bar(told, [seen], Compression.none(sizes), inside, 0.95)
+            assert bar is not None
+            assert np.all(bar.reshape(-1) >= -ndtri(0.025 / max(1, told.size)) * least * (1.0 - 1e-9))
+    assert k == 1 or most > 1.2
+
+
+def test_what_cells_have_in_common_is_kept_and_read_back(tmp_path: Any) -> None:
+    model, _ = run(Guarantee(rho=2.0))
+    synth.save(model, tmp_path / "m.json")
+    contrast = synth.LinearQuery(np.outer([1.0, -1.0, 0.0], [1.0, -1.0, 0.0]))
+    far = model.answer_error(contrast, "a", "b").radius
+    assert synth.load(tmp_path / "m.json").answer_error(contrast, "a", "b").radius == far
+    old = model.to_arrays()
+    old["measured"] = [each[:5] for each in old["measured"]]  # as models were written before
+    assert synth.SyntheticModel.from_arrays(old).answer_error(contrast, "a", "b").radius < far
+    with pytest.raises(InvalidParameter, match="set of its columns"):
+        Measurement((0,), np.zeros(2), 1.0, part_variance=np.ones(3))
 
 
 @pytest.mark.parametrize(("shown", "turns"), [(0, False), (10**9, True)])

@@ -101,7 +101,9 @@ def query_bar(
             continue
         onto = Reduction(measured, clique, compression.sizes)
         lifted = np.broadcast_to(onto.spread(np.ascontiguousarray(asked, dtype=float)), onto.shape).reshape(-1)
-        variance = float(np.sum(lifted**2 / weights.reshape(-1)))
+        # of the mean of several measurements, each cell of which has its share of the weight
+        shares = (each.weights / weights * lifted.reshape(weights.shape) for each in same)
+        variance = sum(each.variance_of(share) for each, share in zip(same, shares, strict=True))
         if all(each.normal for each in same):
             wide = -float(ndtri(beta / 2.0)) * math.sqrt(variance)
         else:

@@ -207,7 +207,10 @@ class SyntheticModel:
             "candidates": {_key(each): list(bound) for each, bound in self.candidates.items()},
             "coding": self.coding.to_dict(),
             "groups": list(self.compression.groups),
-            "measured": [[_key(m.clique), m.values, m.sigma, m.cell_variance, m.normal] for m in self.measurements],
+            "measured": [
+                [_key(m.clique), m.values, m.sigma, m.cell_variance, m.normal, m.part_variance]
+                for m in self.measurements  # the last of the fields is new in 0.9
+            ],
             "method": self.method,
             "potentials": {_key(c): t for c, t in zip(plan.measured, self.graph.potentials, strict=True)},
             "public": [_key(each) for each in self.public],

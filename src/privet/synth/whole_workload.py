@@ -101,7 +101,22 @@ class WholeWorkload:
         """The tables that follow from residual tables."""
         design: Any = answers.design
         far = self.deviations(part)
-        return [Measurement(each, design.table(answers.measured, each), far[each]) for each in self.weights]
+        return [
+            Measurement(each, design.table(answers.measured, each), far[each], part_variance=self._parts(part, each))
+            for each in self.weights
+        ]
+
+    def _parts(self, part: LinearQueries, clique: Clique) -> Array:
+        """The variance of the noise on the parts of a table, each of which was measured by itself: columns that several
+        tables have are known better, so that noise on cells belongs together."""
+        design: Any = part.design
+        sizes, found = [self.task.sizes[i] for i in clique], np.zeros((2,) * len(clique))
+        for place in design.table_weights(clique)[0]:
+            held = design.parts[place]
+            rest = math.prod(size for i, size in zip(clique, sizes, strict=True) if i not in held)
+            scale = part.scale / float(design.weights[place]) / math.prod(sizes)
+            found[tuple(int(i in held) for i in clique)] = scale**2 * rest
+        return found
 
     def expected(self, far: Mapping[Clique, float], answers: Mapping[Clique, Array], total: float) -> float:
         """The mean l1 distance, in rows, that tables like `answers` would have from themselves after noise of these

@@ -18,6 +18,9 @@ class Measurement:
     """Noisy counts of a clique's cells, and the standard deviation of their noise; where cells differ in it, their
     variances. `normal` is False where the noise has Laplace's law, in whole numbers.
 
+    Where the noise of cells belongs together, `part_variance` is that of each part of the table, an axis of two for each
+    column: at 0 what is the same along it, at 1 what adds up to 0. Parts of a sum of cells are independent of each other.
+
     >>> import numpy as np
     >>> Measurement((0,), np.array([3.0, 4.0]), 2.0).weights.tolist()
     [0.25, 0.25]
@@ -28,6 +31,7 @@ class Measurement:
     sigma: float
     cell_variance: Array | None = None
     normal: bool = True
+    part_variance: Array | None = None
 
     def __post_init__(self) -> None:
         above("sigma", self.sigma, 0.0)
@@ -42,12 +46,36 @@ class Measurement:
                 raise InvalidParameter("the variance of a cell must be above 0")
             set_frozen(self, cell_variance=variance)
 
+        if self.part_variance is not None:
+            set_frozen(self, part_variance=np.asarray(self.part_variance, dtype=np.float64))
+            if self.part_variance.shape != (2,) * len(self.clique) or not np.all(self.part_variance >= 0.0):
+                raise InvalidParameter("parts of a table have a variance for each set of its columns")
+
     @property
     def weights(self) -> Array:
         """1 over the variance of each cell."""
         if self.cell_variance is not None:
             return 1.0 / self.cell_variance
         return np.full(self.values.shape, self.sigma**-2.0)
+
+    def variance_of(self, asked: Array) -> float:
+        """The variance of a weighted sum of the noise on the cells.
+
+        >>> parts = np.array([1.0, 4.0])  # of the mean, and of what cells differ by
+        >>> seen = Measurement((0,), np.zeros(2), 2.5**0.5, part_variance=parts)
+        >>> seen.variance_of(np.array([1.0, 1.0])), seen.variance_of(np.array([1.0, -1.0]))
+        (2.0, 8.0)
+        """
+        if self.part_variance is None:
+            return float(np.sum(asked**2 / self.weights))
+        total = 0.0
+        for which in np.ndindex(self.part_variance.shape):
+            part = asked
+            for axis, differs in enumerate(which):
+                mean = np.mean(part, axis=axis, keepdims=True)
+                part = part - mean if differs else np.broadcast_to(mean, part.shape)
+            total += float(self.part_variance[which]) * float(np.sum(part**2))
+        return total
 
 
 def combined(measurements: Iterable[Measurement]) -> dict[Clique, tuple[Array, Array]]:
