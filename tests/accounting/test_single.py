@@ -73,3 +73,23 @@ class WithoutAnEnd:
 def test_an_end_that_is_no_number_bounds_nothing():
     assert math.isnan(single._excess((WithoutAnEnd(),), 2.0, 1, 1e-5))
     assert single._excess((WithoutAnEnd(),), 0.5, 1, 1e-5) > 0.0
+
+
+class Known:
+    """A loss variable with the same enclosure everywhere."""
+
+    symmetric, least, p_only = False, 0.0, 0.0
+
+    def __init__(self, low: float, high: float) -> None:
+        self.ends = low, high
+
+    def enclose(self, epsilon: float) -> tuple[float, float]:
+        return self.ends
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_end_that_is_no_number_in_one_direction_bounds_nothing_in_both(order: int):
+    pair = (Known(0.0, 0.5), Known(math.nan, math.nan))[::order]
+    assert math.isnan(single._enclosure(pair, 1.0)[1])
+    assert single.pair_delta(pair, 1.0) is None
+    assert not single._enclosure(pair, 1.0)[0] > 0.0

@@ -50,3 +50,30 @@ def test_a_difference_from_one_would_be_seen():
     """The way that was: one minus a curve that is good to 1e-9."""
     loss = privacy.PoissonSampled(privacy.GaussianLoss(1.0), q=0.1)
     assert 1.0 - accounting.tradeoff(loss, 1e-15) > 10.0 * best_test(0.1, 1.0, 1e-15)
+
+
+SHARP = privacy.PureLoss(800.0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "rate"),
+    [(SHARP, 5e-324), (SHARP, 1e-310), (SHARP, 1e-304), (SHARP, 1e-302), (privacy.LaplaceLoss(1.0 / 900.0), 1e-310)],
+)
+def test_the_slope_of_a_line_is_no_smaller_than_it_is(loss, rate):
+    """exp(e) stopped at e^700: beyond, a certified false-negative rate of .99999 stood where attacks have none."""
+    log_of_all = math.log(rate) + loss.pure() - 2.0  # both reach nearly as much as their epsilon allows
+    assert log_of_all > 0.0
+    assert accounting.tradeoff(loss, rate) < 1e-6
+    assert accounting.tpr_at(loss, rate) > 0.5
+
+
+def test_a_rate_that_is_hardly_a_double_is_answered():
+    """The quotient of a bound and such a rate is beyond doubles: a search from 0 to infinity asked at NaN."""
+    loss = privacy.PoissonSampled(privacy.GaussianLoss(1.0), q=1e-9)
+    assert 0.0 < accounting.tpr_at(loss, 5e-324) < 1e-250
+
+
+def test_ends_too_long_for_fine_nodes_get_coarse_ones():
+    """Losses up to 1,250 at a rate of 1e-3: the curve was delta <= 1, an attack without any error."""
+    found = accounting.tradeoff(privacy.PoissonSampled(privacy.GaussianLoss(0.02), q=1e-3), 0.1)
+    assert 0.89 < found <= 0.9 * (1.0 - 1e-3)

@@ -212,6 +212,22 @@ plant(
     CURVES,
 )
 
+plant(
+    "attacks: a slope that stops growing",
+    "tradeoff._one",
+    "np.where(rates > 0.0, np.maximum(rates, _LEAST_RATE), 0.0)",
+    "rates",
+    "tests/accounting/test_small_rates.py -k slope",
+)
+plant(
+    "attacks: long ends as if there were none",
+    "profile_curves",
+    "replace(plan, low=low, high=high)",
+    "plan",
+    "tests/accounting/test_found_defects.py -k trivial",
+    "tests/accounting/test_small_rates.py -k ends",
+)
+
 # --- calibration --------------------------------------------------------------------------------------------------
 
 plant(
@@ -365,8 +381,8 @@ plant("jumps of many steps forgotten", "_Curve.ends", "+ float((self.weights * a
 plant(
     "one release from above alone",
     "_enclosure",
-    "max(high for _, high in ends)",
-    "max(low for low, _ in ends)",
+    "max((high for _, high in ends)",
+    "max((low for low, _ in ends)",
     STOPPING,
 )
 plant(

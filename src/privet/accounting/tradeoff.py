@@ -20,6 +20,7 @@ from privet.privacy import PrivacyLoss
 from privet.privacy.loss import real_numbers
 
 _SMALL = 1e-6  # below, the whole curve (good to 1e-9 of 1) shows too few digits of a rate
+_LEAST_RATE = 1e-300  # smaller rates but 0 count as this one, whose lines with e > 700 bound nothing
 _SEARCH = 16  # steps to the tangent that bounds best: each of them is a bound
 
 
@@ -51,6 +52,7 @@ def tradeoff(loss: PrivacyLoss, fpr: float | Array) -> float | Array:
 
 
 def _one(loss: PrivacyLoss, rates: Array) -> Array:
+    rates = np.where(rates > 0.0, np.maximum(rates, _LEAST_RATE), 0.0)
     mu = loss.gaussian()
     if mu is not None:
         return ndtr(-special().ndtri(rates) - mu * (1.0 + 1e-12)) * (1.0 - 1e-10)
@@ -99,6 +101,7 @@ def tpr_at(loss: PrivacyLoss, fpr: float) -> float:
     '1.942e-12'
     """
     rate = fraction("fpr", fpr)
+    rate = max(rate, _LEAST_RATE) if rate > 0.0 else 0.0
     found = 1.0 - tradeoff(loss, rate)
     if rate == 0.0 and math.isfinite(loss.pure()):
         return 0.0  # what one world never shows, the other never shows

@@ -269,9 +269,13 @@ def profile_curves(parts: Parts, tol: float) -> list[tuple[Array, Array]]:
         tail = step_tail(_CURVE_FLOOR, sum(n for _, n in parts))
         laws = [(upper_law(loss, direction, step, tail, plan.order), n) for loss, n in parts]
         law = compose(laws, step, plan)
-        low, high = support_of(laws)
-        if law.above + law.wrapped > _LOST and high - low < step * _MOST_NODES:
-            law = compose(laws, step, replace(plan, low=low, high=high))  # long ends that the plan did not foresee
+        if law.above + law.wrapped > _LOST:  # long ends that the plan did not foresee
+            low, high = support_of(laws)
+            if high - low >= step * _MOST_NODES:  # a coarse curve says more than none
+                step *= 2.0 ** math.ceil(math.log2((high - low) / (step * (_MOST_NODES >> 1))))
+                laws = [(upper_law(loss, direction, step, tail, plan.order), n) for loss, n in parts]
+                low, high = support_of(laws)
+            law = compose(laws, step, replace(plan, low=low, high=high))
         assert isinstance(law, NodeLaw)  # without a tilt every node is wanted
         profile = law.profile(UPPER)
         curves.append((profile.losses + law.shift, profile.upper_deltas()))

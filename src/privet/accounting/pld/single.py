@@ -37,9 +37,9 @@ def _least(pair: Pair) -> float:
 
 
 def _enclosure(pair: Pair, epsilon: float) -> tuple[float, float]:
-    """delta(epsilon), the larger of both directions, from below and from above."""
+    """delta(epsilon), the larger of both directions, from below and from above; NaN above where one of them is."""
     ends = [variable.enclose(epsilon) for variable in (pair[:1] if pair[0].symmetric else pair)]
-    return max(low for low, _ in ends), max(high for _, high in ends)
+    return max(low for low, _ in ends), max((high for _, high in ends), key=lambda high: (math.isnan(high), high))
 
 
 def _excess(pair: Pair, epsilon: float, end: int, delta: float) -> float:
@@ -57,7 +57,7 @@ def pair_delta(pair: Pair, epsilon: float) -> tuple[float, float] | None:
     True
     """
     ends = _enclosure(pair, epsilon)
-    return None if ends[1] < _least(pair) else ends
+    return ends if ends[1] >= _least(pair) else None  # NaN bounds nothing
 
 
 def pair_epsilon(pair: Pair, delta: float) -> tuple[float, float] | None:
