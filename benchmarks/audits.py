@@ -114,7 +114,7 @@ def worst(room: str, names: list[str] | None = None) -> list[Any]:
     sys.path.insert(0, str(ROOT))
     from tests.audit import worst_cases
 
-    own = {"deep": "deep_training", "pate": "pate_gan"}.get(room)
+    own = {"deep": "deep_training", "pate": "pate_gan", "synth": "synth_independent"}.get(room)
     made = {name: make for name, make in worst_cases.cases().items() if name.partition(",")[0] == own}
     return [make() for name, make in made.items() if names is None or name.partition(",")[0] in names]
 
@@ -253,7 +253,7 @@ def weakened(rooms: list[str]) -> list[dict[str, Any]]:
     rows = []
     hard = [lambda case=case: strained(case, broken=True) for room in rooms for case in worst(room)]
     if "learn" in rooms:
-        hard += [lambda name=name, each=each: sung(name, each, broken=True) for name, each in fits().items()]
+        hard += [lambda name=name, each=each: sung(name, each, broken=True, runs=2) for name, each in fits().items()]
     for ask in hard:
         row = ask()
         name, _, flaw = row.name.rpartition(", ")

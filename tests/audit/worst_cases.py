@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from privet import audit, deep, pate
-from privet.privacy import PrivacyLoss, Unit
+from privet import audit, deep, pate, synth
+from privet.privacy import Guarantee, PrivacyLoss, Unit
+from privet.synth.small_examples import data_of, task_of
 from privet.tables import Bool, Data, Rows
 
 DELTA = 1e-5
@@ -126,6 +127,32 @@ def pate_gan() -> WorstCase:
     )
 
 
+def columns() -> WorstCase:
+    """One row that moves from one value to another, which takes 1 from one count and adds it to the other.
+
+    Where both noisy counts lie beyond those of the two tables the ratio of the laws is as large as it can be."""
+    made, added = (synth.Independent()._plan(task_of(each, (2,)), Guarantee(1.0)) for each in ("replace", "add_remove"))
+
+    def score(model: Any, canary: list[int]) -> float:
+        (told,) = model.measurements
+        there, gone = np.clip(told.values, 0.0, 1.0)[canary[0]], np.clip(told.values, 0.0, 1.0)[1 - canary[0]]
+        return float(there - gone)
+
+    return WorstCase(
+        name="synth_independent, replaced",
+        loss=made.loss,
+        train=lambda rows: made.release(data_of(rows)).value,
+        twin=lambda rows: added.release(data_of(rows)).value,
+        flaw="at the price of an added row",
+        data=[],
+        canary=[0],
+        otherwise=[[1]],
+        score=score,
+        threshold=0.5,
+        runs=1000,
+    )
+
+
 def cases() -> dict[str, Callable[[], WorstCase]]:
     """Makers of all of them, by the mechanism and what is special about it."""
     found: dict[str, Callable[[], WorstCase]] = {
@@ -133,4 +160,5 @@ def cases() -> dict[str, Callable[[], WorstCase]]:
         for sampling, claimed, runs in samplers()
     }
     seldom = partial(training, deep.Poisson(q=0.2), 0.5, 200, deep.Poisson(q=1.0))
-    return {**found, "deep_training, Poisson, seldom": seldom, "pate_gan, one row": pate_gan}
+    found |= {"deep_training, Poisson, seldom": seldom, "pate_gan, one row": pate_gan}
+    return {**found, "synth_independent, replaced": columns}

@@ -281,6 +281,8 @@ def _shared() -> Any:
 
 def _removed(process: int, folder: str) -> None:
     if os.getpid() == process:
+        with suppress(Exception):  # a daemon thread may still ask
+            _SHARED.pop(process).close()  # else DuckDB complains of leaks where torch was loaded, too
         shutil.rmtree(folder, ignore_errors=True)
 
 
