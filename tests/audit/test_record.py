@@ -1,5 +1,6 @@
 """Record and replay: what no noise covers is found; a sound pipeline has no findings."""
 
+import os
 import random
 import threading
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from privet import audit, mechanisms, noise
 from privet.mechanisms import carry
+from privet.mechanisms.payment import draw_coins
 
 LAPLACE = mechanisms.Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
 COUNT = mechanisms.Count.for_budget(epsilon=1.0)
@@ -304,3 +306,91 @@ def test_noise_from_a_seed_is_named():
 
     assert any("from a seed" in note for note in audit.replay(seeded, LEFT, RIGHT).notes)
     assert not any("from a seed" in note for note in audit.replay(sound, LEFT, RIGHT).notes)
+
+
+# --- luck: public coins that agree once, and mistakes that show under some noise only -------------------------------------
+
+
+def with_a_coin(rows):
+    return LAPLACE.release(sum(rows)).value, random.random() < 0.5
+
+
+def test_public_coins_that_agree_by_luck_accuse_nobody():
+    found = [audit.replay(with_a_coin, LEFT, RIGHT) for _ in range(12)]
+    assert not any(each.refuted for each in found)
+    assert any(each.unstable for each in found)
+
+
+def test_what_comes_through_beside_a_coin_is_found_every_time():
+    def leaking(rows):
+        return with_a_coin(rows), len(rows)
+
+    found = [audit.replay(leaking, LEFT, RIGHT) for _ in range(6)]
+    assert {finding.where for each in found for finding in each.findings} == {"result[1]"}
+
+
+def test_a_mistake_that_shows_under_some_noise_only_is_found_by_several_records():
+    def stopping(rows):
+        total = 0.0
+        for _ in range(4):
+            total = LAPLACE.release(sum(rows)).value
+            if abs(total - sum(rows)) < 0.5:
+                break
+        return total
+
+    assert sum(audit.replay(stopping, LEFT, RIGHT, times=12).refuted for _ in range(8)) == 8
+    once = audit.replay(sound, LEFT, RIGHT, times=1)
+    assert (once.times, audit.replay(sound, LEFT, RIGHT).times) == (1, 4)
+    assert "under 1 record of their noise" in str(once)
+
+
+def test_coins_are_compared_with_those_of_the_record():
+    def throwing(rows):
+        for _ in rows:
+            draw_coins("kept", lambda source: noise.uniform_int(bound=2, source=source), None)
+        return LAPLACE.release(sum(rows)).value
+
+    assert kinds(throwing) == ["coins"]
+
+
+# --- places where nobody looks --------------------------------------------------------------------------------------------
+
+
+def in_a_file(rows, place):
+    place.write_text("x" * len(rows))
+    return LAPLACE.release(sum(rows)).value
+
+
+def in_the_environment(rows, place):
+    os.environ["PRIVET_TEST"] = str(len(rows))
+    return LAPLACE.release(sum(rows)).value
+
+
+@pytest.mark.parametrize(("leaving", "where"), [(in_a_file, "a file"), (in_the_environment, "the environment")])
+def test_what_is_left_elsewhere_is_said_not_to_be_compared(leaving, where, tmp_path):
+    found = audit.replay(lambda rows: leaving(rows, tmp_path / "told"), LEFT, RIGHT)
+    assert [note for note in found.notes if f"written to {where}" in note]
+    seen = audit.mechanism(
+        lambda rows: leaving(rows, tmp_path / "told"), neighbours=[(LEFT, RIGHT)], epsilon=1.0, runs=40
+    )
+    assert [note for note in seen.notes if f"written to {where}" in note]
+    assert not audit.replay(sound, LEFT, RIGHT).notes
+
+
+def test_what_a_generator_yields_is_part_of_its_run():
+    def yielding(rows, told):
+        yield LAPLACE.release(sum(rows)).value
+        yield told
+
+    assert kinds(lambda rows: yielding(rows, len(rows))) == ["branch"]
+    found = audit.replay(lambda rows: yielding(rows, 3), LEFT, RIGHT)
+    assert (found.verdict, found.releases) == ("not refuted", 1)
+
+
+def test_a_function_is_what_it_keeps():
+    def made(rows, told):
+        noisy = LAPLACE.release(sum(rows)).value
+        return lambda x: noisy + told * x
+
+    assert kinds(lambda rows: made(rows, len(rows))) == ["branch"]
+    assert audit.replay(lambda rows: made(rows, 3), LEFT, RIGHT).verdict == "not refuted"

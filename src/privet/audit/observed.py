@@ -7,6 +7,7 @@ a comparison of texts would pass over whatever a pipeline hides there.
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from itertools import count
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,8 @@ def parts_of(value: Any) -> dict[str, Any] | None:
         return {f"[{i}]": held for i, held in enumerate(value)}
     if type(value).__name__ == "Release" and hasattr(value, "loss"):
         return {".value": value.value, ".error": value.error, ".provenance": value.provenance}
+    if isinstance(value, FunctionType | MethodType):
+        return _function(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {f".{each.name}": getattr(value, each.name, None) for each in fields(value)}
     try:
@@ -68,6 +71,21 @@ def parts_of(value: Any) -> dict[str, Any] | None:
         return _state(value) if found is None else found
     except Exception:  # a frame on a cluster, a text that fails: nobody may say that two of these are equal
         return {" (not readable)": next(_UNREADABLE)}
+
+
+def _function(value: FunctionType | MethodType) -> dict[str, Any]:
+    """What a function was made of: its code, and the values that it keeps. Where it lies in memory says nothing."""
+    if isinstance(value, MethodType):
+        return {".__self__": value.__self__, ".__func__": value.__func__}
+    code = value.__code__
+    cells = {}
+    for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
+        try:
+            cells[f" (keeps {name})"] = cell.cell_contents
+        except ValueError:  # not filled yet
+            cells[f" (keeps {name})"] = None
+    place = code.co_filename, code.co_firstlineno, code.co_qualname, code.co_code
+    return {" (code)": repr(place), ".__defaults__": (value.__defaults__, value.__kwdefaults__), **cells}
 
 
 def _columns(value: Any) -> dict[str, Any] | None:
@@ -91,7 +109,7 @@ def _index(value: Any) -> Any:
 
 def _state(value: Any) -> dict[str, Any] | None:
     """Whatever a copy of an object would carry: its attributes, or what it would be pickled with."""
-    if isinstance(value, Private | type) or type(value).__module__ in _PLAIN_MODULES:
+    if isinstance(value, Private | type | ModuleType) or type(value).__module__ in _PLAIN_MODULES:
         return None
     if isinstance(value, np.generic) or _is_tensor(value):
         return None

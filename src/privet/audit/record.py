@@ -8,7 +8,10 @@ A whole algorithm is looked through: it runs in both worlds, its parts are recor
 that it declares are the same in both.
 
 Before that the first input is run against its own record. What differs there already (a clock, a counter, randomness that
-is public) cannot be laid at the data's door: it is named, and not held against the pipeline.
+is public) cannot be laid at the data's door: it is named, and not held against the pipeline. Public randomness may agree by
+luck in one pair of runs and not in the next, so both inputs take turns until each has had `_CONFIRMED` runs, and only what
+the first input never shows and the second always does is held against the pipeline. Whatever comes up with probability p
+without regard to the input does that with probability at most (p (1 - p))^6 <= 4^-6.
 """
 
 import copy
@@ -23,6 +26,8 @@ import numpy as np
 
 from privet._calls import door
 from privet._markup import Shown
+from privet._validate import count
+from privet.audit.left_behind import left_behind, said_of
 from privet.audit.observed import differing, text_of
 from privet.audit.tape import Asked, Recorded, Replayed
 from privet.audit.watch import Ending, run_watched
@@ -31,6 +36,8 @@ from privet.mechanisms.here import here
 from privet.noise import Seeded, uniform_int
 
 Lane = tuple[int, ...]
+
+_CONFIRMED = 6  # runs of either input against the record before it is said that the input makes the difference
 
 
 def _lane() -> Lane:
@@ -56,23 +63,34 @@ class Finding:
         return f"{place}: {self.kind}: {self.detail}"
 
     @property
-    def _place(self) -> tuple[str, int | None, str]:
+    def _place(self) -> "_Place":
         return self.kind, self.release, self.where
+
+
+_Place = tuple[str, int | None, str]
+
+
+def _beside(found: list[Finding], others: list[Finding]) -> list[Finding]:
+    """Findings at other places than those."""
+    places = {finding._place for finding in others}
+    return [finding for finding in found if finding._place not in places]
 
 
 @dataclass(frozen=True)
 class Replay(Shown):
     """The outcome: how many releases were compared, and what differed.
 
-    `refuted` means that the pipeline is not as private as its releases; no findings proves nothing beyond this pair.
-    `unstable` lists what differs already between two runs on the same input with the same noisy answers: a clock, a
-    counter, public randomness. Such places are not judged; `notes` says what else was not followed.
+    `refuted` means that the pipeline is not as private as its releases; no findings proves nothing beyond this pair and
+    the noise of `times` records. `unstable` lists what differs already between two runs on the same input with the same
+    noisy answers: a clock, a counter, public randomness. Such places are not judged; `notes` says what else was not
+    followed.
     """
 
     releases: int
     findings: tuple[Finding, ...]
     unstable: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    times: int = 1
 
     @property
     def refuted(self) -> bool:
@@ -87,7 +105,8 @@ class Replay(Shown):
         return "depends on more than its input" if self.unstable else "not refuted"
 
     def __str__(self) -> str:
-        lines = [f"{self.verdict}: {self.releases} releases compared", *map(str, self.findings)]
+        under = f"{self.times} record{'s' * (self.times > 1)} of their noise"
+        lines = [f"{self.verdict}: {self.releases} releases compared under {under}", *map(str, self.findings)]
         lines += [f"not judged (differs on one input too): {finding}" for finding in self.unstable]
         return "\n".join([*lines, *self.notes])
 
@@ -100,11 +119,17 @@ class _Call:
 
 
 @door
-def replay(pipeline: Callable[[Any], Any], left: object, right: object, *, known: "Known | None" = None) -> Replay:
+def replay(
+    pipeline: Callable[[Any], Any], left: object, right: object, *, times: int = 4, known: "Known | None" = None
+) -> Replay:
     """Run `pipeline(left)`, then both inputs with the recorded releases; report every difference.
 
     What the pipeline hands to other threads it carries there: `pool.submit(mechanisms.carry(work), rows)`. Everything else
     may release nothing while this runs, so that nothing passes unseen. Every run gets its own copy of the input.
+
+    Some mistakes show under some noise only (a loop that ends when the exact loss is small): up to `times` records are
+    made, each three runs, until one shows a difference. A difference that ten further runs do not confirm was public
+    randomness.
 
     `known(mechanism, value, run)` may answer in the place of a release, in each world by itself, and None leaves it to the
     record: with the exact number for a noisy one, a law sees whether this pair of inputs would show the mistake.
@@ -116,17 +141,18 @@ def replay(pipeline: Callable[[Any], Any], left: object, right: object, *, known
     >>> print(*replay(lambda rows: laplace.release(3 * sum(rows)).value, [1.0, 1.0], [1.0]).findings)
     release 0: distance: laplace: inputs are 3 apart, declared 1
     """
-    record = _Record(known)
-    first = record.record(pipeline, left)
-    again = record.against(pipeline, left, first)
-    found = record.against(pipeline, right, first)
-    own = {finding._place for finding in again}
-    judged = tuple(finding for finding in found if finding._place not in own)
-    said = () if not again else ("the pipeline drew public randomness, read a clock or kept a state: see `unstable`",)
-    if first.exception is not None:
-        name = first.exception.split(":")[0]
-        record.notes.add(f"the pipeline ended with an error ({name}): nothing that comes after it was compared")
-    return Replay(record.most, judged, tuple(again), (*said, *sorted(record.notes)))
+    most, unstable, notes = 0, dict[_Place, Finding](), set[str]()
+    judged: list[Finding] = []
+    for made in range(1, count("times", times, 1) + 1):  # noqa: B007 (how many were made is told)
+        record = _Record(known)
+        judged, own = record.compared(pipeline, left, right)
+        unstable |= {finding._place: finding for finding in reversed(own)}
+        judged = [finding for finding in judged if finding._place not in unstable]
+        most, notes = max(most, record.most), notes | record.notes
+        if judged:
+            break
+    said = ("the pipeline drew public randomness, read a clock or kept a state: see `unstable`",) if unstable else ()
+    return Replay(most, tuple(judged), tuple(unstable.values()), (*said, *sorted(notes)), made)
 
 
 class _Record:
@@ -137,19 +163,40 @@ class _Record:
         self._calls: dict[Lane, list[_Call]] = {}
         self._coins = int(uniform_int(bound=2**62))
         self._thrown: dict[Lane, list[str]] = {}
+        self._thrown_first: dict[Lane, list[str]] = {}
         self.most = 0
         self.notes: set[str] = set()
 
+    def compared(
+        self, pipeline: Callable[[Any], Any], left: object, right: object
+    ) -> tuple[list[Finding], list[Finding]]:
+        """What the second input shows in every run and the first in none, and everything else that came up."""
+        first = self.record(pipeline, left)
+        own = self.against(pipeline, left, first)
+        found = self.against(pipeline, right, first)
+        for _ in range(_CONFIRMED - 1):
+            if not (found := _beside(found, own)):
+                break
+            own += _beside(self.against(pipeline, left, first), own)
+            own += _beside(found, self.against(pipeline, right, first))  # not every time: nothing that the input makes
+        if first.exception is not None:
+            name = first.exception.split(":")[0]
+            self.notes.add(f"the pipeline ended with an error ({name}): nothing that comes after it was compared")
+        return _beside(found, own), own
+
     def run(self, pipeline: Callable[[Any], Any], data: object, answer: "_Answer") -> Ending:
-        with observed(_Watcher(answer, self._coins, self._thrown, self._known)) as watch:
+        with observed(_Watcher(answer, self._coins, self._thrown, self._known)) as watch, left_behind() as places:
             ending = run_watched(pipeline, _copied(data))
+        self.notes.update(said_of(places))
         if watch.refused:
             self.notes.add("a thread or task that was not carried by mechanisms.carry(f) was refused, and not compared")
         return ending
 
     def record(self, pipeline: Callable[[Any], Any], data: object) -> Ending:
         """The first world."""
-        return self.run(pipeline, data, self._keep)
+        ending = self.run(pipeline, data, self._keep)
+        self._thrown_first = self._thrown
+        return ending
 
     def _keep(self, mechanism: Mechanism[Any, Any], value: object, run: Callable[[], Release[Any]]) -> Release[Any]:
         kept = _copied(value)
@@ -178,7 +225,7 @@ class _Record:
             here = asked[way] = asked.get(way, -1) + 1
             calls = self._calls.get(way, [])
             if here >= len(calls):
-                place = self.most + sum(max(0, n + 1 - len(self._calls.get(w, []))) for w, n in asked.items()) - 1
+                place = len(number) + sum(max(0, n + 1 - len(self._calls.get(w, []))) for w, n in asked.items()) - 1
                 findings.append(Finding("count of calls", place, f"{mechanism.name}: asked in the second world only"))
                 return replace(run(), insecure=True)
             findings.extend(_differences(calls[here], mechanism, value, number[way, here]))
@@ -191,7 +238,7 @@ class _Record:
             return known
 
         opened: list[tuple[Replayed, int, Recorded]] = []
-        thrown, self._thrown = self._thrown, {}
+        self._thrown = {}
         ending = self.run(pipeline, data, answer)
         for way, calls in self._calls.items():
             done = asked.get(way, -1) + 1
@@ -202,11 +249,10 @@ class _Record:
             if stream.asked < len(recorded.tape):
                 findings.append(Finding("count of questions", place, "a stream is asked less in the second world"))
         self.most = max(self.most, sum(n + 1 for n in asked.values()))
-        if self._thrown != thrown:
+        if self._thrown != self._thrown_first:
             findings.append(
                 Finding("coins", None, "the worlds declare different coins, or throw them in another order")
             )
-        self._thrown = thrown
         return [*findings, *_endings(first, ending)]
 
 

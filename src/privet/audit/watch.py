@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
+from types import GeneratorType
 from typing import Any
 
 from privet.audit.observed import text_of
@@ -22,6 +24,14 @@ class Ending:
     warned: tuple[str, ...]
 
 
+_MOST = 10_000  # values of a generator that are read: it may be endless
+
+
+def _told(result: Any) -> Any:
+    """What a generator yields, while its run is still watched: nothing of it has happened when it is returned."""
+    return list(islice(result, _MOST)) if isinstance(result, GeneratorType) else result
+
+
 def run_watched(pipeline: Callable[[Any], Any], data: object) -> Ending:
     """Run it once and keep what it showed; an exception, or an attempt to end the program, is an ending too.
 
@@ -33,7 +43,7 @@ def run_watched(pipeline: Callable[[Any], Any], data: object) -> Ending:
         warnings.simplefilter("always")
         with redirect_stdout(printed), redirect_stderr(printed):
             try:
-                result = pipeline(data)
+                result = _told(pipeline(data))
             except (Exception, SystemExit) as problem:
                 exception = f"{type(problem).__name__}: {problem}"
     warned = tuple(f"{w.category.__name__}: {w.message}" for w in caught)

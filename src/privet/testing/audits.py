@@ -31,7 +31,7 @@ def check_survives_audit(example: Example, *, runs: int | None = None, alpha: fl
         assert isinstance(example.mechanism, Algorithm) or example.score is not None, (
             f"{example.mechanism.name}: a costly example that is no Algorithm needs canaries and a score: nothing audits it"
         )
-        seen = replay(example.mechanism.release, example.left, example.right)
+        seen = replay(example.mechanism.release, example.left, example.right, times=1)
         assert seen.verdict == "not refuted", str(seen)
         if example.score is not None:
             told = _one_run(example, example.mechanism.loss, alpha)

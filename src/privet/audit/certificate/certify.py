@@ -182,7 +182,7 @@ def _of_replay(replay: Replay, name: str | None, subject: object) -> Certificate
     told = {part: [str(each) for each in getattr(replay, part)] for part in ("findings", "unstable")}
     return _frame(
         name or "replay", subject, kind="replay", verdict=replay.verdict, p_value=0.0 if replay.refuted else 1.0,
-        evidence={**told, "releases": replay.releases}, notes=list(replay.notes),
+        evidence={**told, "releases": replay.releases, "times": replay.times}, notes=list(replay.notes),
     )  # fmt: skip
 
 

@@ -86,6 +86,7 @@ def replay(
     place: Annotated[str, typer.Argument(metavar="MODULE:NAME", help="A function that releases through privet.")],
     left: LeftOption = None,
     right: RightOption = None,
+    times: Annotated[int, typer.Option(metavar="N", help="Records of the noise that are replayed, e.g. 20.")] = 4,
     json: o.JsonOption = False,
     certificate: CertificateOption = None,
     sign: KeyOption = None,
@@ -95,7 +96,7 @@ def replay(
 
     target = loaded(place)
     ((first, second),) = _pairs(left, right, None)
-    made = audit.certify(audit.replay(target, first, second), name=place, subject=target, key=sign)
+    made = audit.certify(audit.replay(target, first, second, times=times), name=place, subject=target, key=sign)
     show(made, json=json, certificate=certificate)
 
 
