@@ -1,5 +1,7 @@
 """Error bars of models: they cover what they say."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -7,10 +9,13 @@ import privet as pv
 from privet import synth
 from privet._numerics import ndtri
 from privet.errors import InvalidParameter
+from privet.mechanisms import DiscreteLaplace
 from privet.noise import Seeded
 from privet.privacy import Guarantee
-from privet.synth.error_bars import _merged_radius, table_bound
+from privet.synth.compression import Compression
+from privet.synth.error_bars import _merged_radius, cell_bar, table_bound
 from privet.synth.graph import Measurement
+from privet.synth.money import measured
 from privet.synth.small_examples import data_of, task_of
 from tests.synth.tables import SIZES, correlated
 
@@ -165,3 +170,23 @@ def test_bars_of_queries_about_candidates_and_about_nothing() -> None:
         model.answer_error(synth.LinearQuery(np.ones(SIZES)))
     with pytest.raises(InvalidParameter, match="shape"):
         model.answer(query, "b")
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.02, 0.1, 1.0, 1e3, 1e9, 1e15])
+def test_bars_of_whole_noise_know_its_scale(scale: float) -> None:
+    """Whether there is next to no noise, or so much that its law is smooth: the radius is scale ln(2 / tail)."""
+    noise = DiscreteLaplace(scale=scale, sensitivity=1)
+    seen = measured((0,), [0.0, 0.0], noise)
+    bar = cell_bar(np.zeros(2), [seen], Compression.none((2,)), (0,), 0.95)
+    least = min(scale * math.log(2.0 / 0.025), seen.sigma / math.sqrt(0.025))
+    if seen.sigma > 2.0**-64:  # else the noise is taken as a little more than it is
+        assert bar == pytest.approx(np.full(2, least), rel=1e-9)
+    assert bar is not None
+    assert np.all(bar >= least * (1.0 - 1e-9))
+
+
+def test_a_model_of_next_to_no_noise_has_intervals() -> None:
+    table = pv.Table({"a": [0, 1, 1]}, columns={"a": pv.Int(0, 1)})
+    model = synth.Independent().fit(table, epsilon=1e4, source=Seeded(1))
+    assert np.all(model.error("a").radius < 1e-6)
+    assert model.counts("a").columns()["a"]

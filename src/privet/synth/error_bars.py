@@ -130,9 +130,8 @@ def _laplace_radius(asked: Sequence[Measurement], variance: Array, many: int, ta
 
 def _laplace_quantile(sigma: float, tail: float) -> float:
     """A radius that one noise of Laplace's law in whole numbers leaves with probability at most `tail`."""
-    v = sigma**2
-    q = (v + 1.0 - math.sqrt(2.0 * v + 1.0)) / v  # the law's ratio: its variance is 2q/(1 - q)^2
-    return math.log(2.0 / tail) / -math.log(q)
+    # the variance of the law with scale b is 1/(2 sinh(1/(2b))^2)
+    return math.log(2.0 / tail) / (2.0 * math.asinh(math.sqrt(0.5) / sigma))
 
 
 def _merged_radius(asked: Sequence[Measurement], beta: float) -> Array:
