@@ -1,5 +1,7 @@
 """Sets where an order matters, columns as arrays, kinds of pandas that no column holds, ranges from end to start."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,6 +35,16 @@ def test_a_set_to_look_in_is_the_same_question_in_every_process():
     asked = table()
     listed, unlike = asked["w"].isin(["a", "b", "c"]), asked["w"].isin({"c", "a", "b"})
     assert repr(listed.condition) == repr(unlike.condition)
+
+
+def test_a_set_that_cannot_be_put_in_order_is_a_question_like_others():
+    """What the column says to it is said where it is asked, not a bare TypeError here."""
+    zoned = datetime(2024, 1, 1, tzinfo=UTC)
+    for odd in ({1j, 2j}, {zoned, zoned.replace(tzinfo=None)}, {None, 1, "a"}):
+        other = set()
+        for each in sorted(odd, key=repr, reverse=True):
+            other.add(each)
+        assert repr(table()["x"].isin(odd).condition) == repr(table()["x"].isin(other).condition)
 
 
 def test_a_column_is_no_array():

@@ -16,9 +16,12 @@ def numbers(what: str, values: object) -> Array:
     [1.0, 2.0]
     """
     try:
-        return np.asarray(values, dtype=float)
+        found = np.asarray(values)
+        if found.dtype.kind != "c":  # numpy would drop a part of a complex number, with a warning
+            return found.astype(float)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidData(f"{what} must be numbers") from None
+        pass
+    raise InvalidData(f"{what} must be numbers")
 
 
 def answered(who: str, function: Callable[..., Any], *given: Any) -> Array:

@@ -1,6 +1,6 @@
 """Columns and conditions as they are written: `visits["age"] >= 65`, `visits["cost"] * 2`, `a & ~b`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
 from privet._validate import items
@@ -107,7 +107,7 @@ class ColumnOf:
     def isin(self, values: object) -> Selection:
         """True if the value is one of these; a set is put in order, so that it is the same question in every process."""
         if isinstance(values, set | frozenset):
-            values = sorted(map(plain_value, values), key=lambda each: (type(each).__name__, each))
+            values = _in_order(map(plain_value, values))
         return Selection(tree.IsIn(self.expression, tuple(map(plain_value, items("values", values)))))
 
     def between(self, low: object, high: object) -> Selection:
@@ -273,3 +273,12 @@ def plain_number(value: object) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidParameter(f"a number is needed here, got {type(value).__name__}")
     return value
+
+
+def _in_order(values: Iterable[Any]) -> list[Any]:
+    """Values in an order that is the same in every process; where they cannot be compared, that of how they are written."""
+    listed = sorted(values, key=lambda each: (type(each).__name__, repr(each)))
+    try:
+        return sorted(listed, key=lambda each: (type(each).__name__, each))
+    except TypeError:  # times with and without a zone, say: the column they are asked of will have a word to say
+        return listed

@@ -89,7 +89,7 @@ def test_words_for_numbers_are_refused_without_being_quoted():
         audit.reconstruct_table((2,), {(0,): [np.nan, 1]})
 
 
-@pytest.mark.parametrize("axes", [(2,), (-1,), (0, 0), 0, "a"])
+@pytest.mark.parametrize("axes", [(2,), (-1,), (0, 0), 0, "a", (True,), (0.0,)])
 def test_axes_that_a_table_has_not_are_refused(axes):
     with pytest.raises(InvalidParameter, match="the axes of the table"):
         audit.reconstruct_table((2, 2), {axes: [1, 1]})

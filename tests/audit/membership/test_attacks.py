@@ -347,6 +347,29 @@ def test_words_where_numbers_are_needed_are_refused_and_not_quoted(shadows):
     assert "Smith" not in str(caught.value)
 
 
+class Shares:
+    """A classifier whose probabilities are what it is told."""
+
+    def __init__(self, told):
+        self.predict_proba = lambda x: told(len(x))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        lambda n: np.array([["Mrs Smith", "1"]] * n),
+        lambda n: [[object(), 1.0]] * n,
+        lambda n: [[10**400, 1]] * n,
+        lambda n: np.full((n, 2), 0.5j),
+    ],
+)
+def test_probabilities_that_are_no_numbers_are_not_quoted(told):
+    with pytest.raises(InvalidData, match="probabilities must be numbers") as caught:
+        audit.loss_attack(Shares(told), suspects(40))
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
 def test_rmia_compares_a_suspect_with_models_that_were_not_trained_on_it(shadows):
     """The planted bug: where the coins of the pool are not looked at, members stand out less."""
     who, crowd = suspects(), records(100, start=1000)

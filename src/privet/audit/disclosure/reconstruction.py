@@ -116,7 +116,8 @@ def reconstruct_table(
     cells = np.array(list(product(*map(range, sizes))), dtype=np.int64).reshape(-1, len(sizes))
     rows, seen = [], []
     for axes, given in marginals.items():
-        if not isinstance(axes, tuple) or len(set(axes)) < len(axes) or not set(axes) <= set(range(len(sizes))):
+        whole = isinstance(axes, tuple) and all(isinstance(each, int) and not isinstance(each, bool) for each in axes)
+        if not whole or len(set(axes)) < len(axes) or not set(axes) <= set(range(len(sizes))):
             raise InvalidParameter(
                 "a marginal is named by the axes of the table that it keeps, as a tuple, each axis once"
             )

@@ -78,5 +78,5 @@ def quantile_attack(
 def _columns(x: Array) -> Array:
     try:
         return x.reshape(len(x), -1).astype(float)
-    except (TypeError, ValueError):  # its text quotes a record
+    except (TypeError, ValueError, OverflowError):  # its text quotes a record
         raise InvalidData("the quantile attack looks at columns of numbers: turn words into numbers first") from None

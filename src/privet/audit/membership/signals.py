@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array, special
-from privet.audit.answers import answered, failed
+from privet.audit.answers import answered, failed, numbers
 from privet.audit.observed import text_of
 from privet.errors import InvalidData, InvalidParameter
 
@@ -68,7 +68,7 @@ def sureness(model: Model, x: Array, y: Array) -> Array:
 def log_probabilities(model: Model, x: Array) -> Array | None:
     """The logarithms of a model's probabilities, a column for each class; None of a model that has none."""
     if hasattr(model, "predict_proba"):
-        shares = answered("the model", model.predict_proba, x).astype(float)
+        shares = numbers("probabilities", answered("the model", model.predict_proba, x))
         if shares.ndim != 2 or len(shares) != len(x) or np.isnan(shares).any():
             raise InvalidData("predict_proba must give a row of probabilities for each record")
         with np.errstate(divide="ignore"):
@@ -124,8 +124,8 @@ def _own(logs: Array, places: Array) -> Array:
 def _numbers(values: Array) -> Array:
     """Numbers, none of them NaN. What stands there instead is not quoted: it is a record's."""
     try:
-        found = values.astype(float)
-    except (TypeError, ValueError):
+        found = numbers("predictions, labels and losses", values)
+    except InvalidData:
         raise InvalidData(
             "a model without predict_proba must predict numbers, of labels that are numbers, and losses are numbers"
         ) from None
