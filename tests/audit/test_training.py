@@ -40,6 +40,15 @@ def test_a_broken_training_is_refuted_within_a_thousand_runs_and_a_sound_one_is_
     assert broken.stopped or broken.trainings == 600
     assert sound.gaussian.lower > sound.lower.lower
     assert "assuming a gaussian curve" in sound.explain().lower()
+    assert "Without assumption epsilon >=" in str(sound)
+    assert "cannot be refuted by so many runs" in str(sound)
+
+
+def test_after_an_early_stop_no_bound_is_told():
+    stopped = single(0.2, runs=600, alpha=0.05)
+    assert stopped.stopped
+    assert "there is no bound" in str(stopped)
+    assert "epsilon >=" not in stopped.explain()
 
 
 def alarms(sigma, audits, **options):

@@ -79,18 +79,18 @@ class TrainingAudit:
         )
         lines = [
             f"{self.verdict} at level {self.alpha:g} (p-value {self.test.p_value:.3g}): {how}.",
-            f"Without assumption epsilon >= {self.lower.lower:.4g} at delta {self.lower.delta:g}; claims above "
+            "The claim was refuted before all runs were made; the rest was not run, and there is no bound on epsilon."
+            if self.stopped
+            else f"Without assumption epsilon >= {self.lower.lower:.4g} at delta {self.lower.delta:g}; claims above "
             f"{self.lower.ceiling:.4g} cannot be refuted by so many runs.",
         ]
         if self.gaussian is not None:
             lines.append(f"Assuming a Gaussian curve epsilon >= {self.gaussian.lower:.4g}.")
-        if self.stopped:
-            lines.append("The claim was refuted before all runs were made; the rest was not run.")
         lines.append("Not seen: other canaries, other scores, other data. Not refuted is not private.")
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        return self.explain().splitlines()[0]
+        return " ".join(self.explain().splitlines()[:2])  # the verdict, and what so many runs could have found
 
 
 @door
