@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from privet import accounting, privacy, testing
+from privet.accounting.pld import engine
+from privet.accounting.pld.compose import compose
 from privet.accounting.pld.engine import delta_interval
 from privet.errors import InternalError, NoGuarantee, PrivetError
 from privet.privacy import Unit
@@ -280,6 +282,35 @@ def test_fuzz_epsilon(loss, delta):
 def test_fuzz_everything(loss, delta):
     assert_honest(loss, delta)
     assert_honest(loss, 0.5, ask="delta")
+
+
+@pytest.mark.parametrize(
+    "loss", [privacy.PureLoss(1e6), privacy.LaplaceLoss(1e-6), privacy.ApproxLoss(1e6, 0.0), privacy.PureLoss(1e60)]
+)
+def test_sums_beyond_what_can_be_planned_are_answered(loss):
+    """1e15 losses of 1e6 each: the logarithms of their moments were no numbers, and neither was the window made of them."""
+    many = privacy.Repeated(loss, 10**15)
+    whole = loss.pure() * 1e15
+    assert 0.9 * whole < accounting.epsilon(many, delta=1e-6).upper <= whole * (1.0 + 1e-4)
+    assert accounting.tradeoff(many, 0.1) == 0.0  # warnings are errors here: no mass is computed as 0 times infinity
+    assert accounting.tpr_at(many, 1e-9) == 1.0
+
+
+def test_a_curve_of_very_many_steps_keeps_to_its_nodes(monkeypatch):
+    """Coarser nodes do not make the support of many steps shorter: each reaches over a few nodes, however far apart."""
+    seen = []
+
+    def watched(laws, step, plan):
+        seen.append((plan.high - plan.low) / step)
+        return compose(laws, step, plan)
+
+    monkeypatch.setattr(engine, "_MOST_NODES", 1 << 12)
+    monkeypatch.setattr(engine, "compose", watched)
+    step = privacy.PoissonSampled(privacy.GaussianLoss(0.05), q=1e-3)
+    for times in (1, 10**6):
+        accounting.tradeoff(privacy.Repeated(step, times), 0.1)
+    assert len(seen) > 2
+    assert max(seen) < 1 << 14
 
 
 LIMITED = """

@@ -56,10 +56,11 @@ def _one(loss: PrivacyLoss, rates: Array) -> Array:
     mu = loss.gaussian()
     if mu is not None:
         return ndtr(-special().ndtri(rates) - mu * (1.0 + 1e-12)) * (1.0 - 1e-10)
-    try:
-        curves = profile_nodes(loss)
-    except NoGuarantee:
-        curves = [_renyi_nodes(loss)]
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is no number becomes a trivial bound
+        try:
+            curves = profile_nodes(loss)
+        except (NoGuarantee, OverflowError):
+            curves = [_renyi_nodes(loss)]
     return np.min([_dual(epsilons, deltas, rates) for epsilons, deltas in curves], axis=0)
 
 
@@ -80,7 +81,7 @@ def _dual(epsilons: Array, deltas: Array, rates: Array) -> Array:
 
 def _renyi_nodes(loss: PrivacyLoss) -> tuple[Array, Array]:
     """Nodes of the profile from the Rényi curve, for losses without a pair; the mirror image gives negative epsilon."""
-    top = Rdp().epsilon(loss, 1e-12).upper + 1.0
+    top = min(Rdp().epsilon(loss, 1e-12).upper + 1.0, LARGEST_EXPONENT)  # farther out no line bounds a rate that counts
     positive = np.linspace(0.0, top, 200)
     deltas = np.array([Rdp().delta(loss, float(e)).upper for e in positive])
     mirrored = -np.expm1(-positive[:0:-1]) + np.exp(-positive[:0:-1]) * deltas[:0:-1]

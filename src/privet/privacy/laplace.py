@@ -40,7 +40,7 @@ class LaplaceVariable(WithinEpsilon, SymmetricVariable):
         # under P the continuous part has density exp((L - e)/2)/4 on (-e, e); under Q it is the mirror image
         e = self.epsilon
         low, width = self._pieces(nodes)
-        p = np.exp((low - e) / 2.0) * np.expm1(width / 2.0) / 2.0
+        p = np.exp((low + width - e) / 2.0) * -np.expm1(-width / 2.0) / 2.0  # from above: no cell is too wide for that
         q = np.exp((-low - e) / 2.0) * -np.expm1(-width / 2.0) / 2.0
         return p, q
 

@@ -19,6 +19,7 @@ from privet.accounting.pld.plan import Plan
 from privet.accounting.pld.rounding import GridLaw
 from privet.accounting.pld.spectrum import NEGLIGIBLE, Laws, factor_of, grouped, product, smooth_length
 from privet.accounting.pld.waves import BandLaw
+from privet.errors import NoGuarantee
 
 _DROPPED = -50.0  # the same for whole bands of frequencies that are never computed
 _FINE = 1e-8  # a bound on a tail that needs no better order
@@ -48,6 +49,8 @@ def window_of(laws: Laws, plan: Plan, step: float) -> tuple[int, int]:
     """First node of the window, counted from the lowest possible sum, and the number of nodes."""
     smallest = support_of(laws)[0]
     low, high = _window(laws, plan, step)
+    if not all(map(math.isfinite, (smallest, low, high))):
+        raise NoGuarantee("the losses of so many steps add up to more than a double holds")
     first = math.floor((low - smallest) / step)
     return first, math.ceil((high - smallest) / step) - first + 2
 

@@ -275,7 +275,8 @@ def profile_curves(parts: Parts, tol: float) -> list[tuple[Array, Array]]:
                 step *= 2.0 ** math.ceil(math.log2((high - low) / (step * (_MOST_NODES >> 1))))
                 laws = [(upper_law(loss, direction, step, tail, plan.order), n) for loss, n in parts]
                 low, high = support_of(laws)
-            law = compose(laws, step, replace(plan, low=low, high=high))
+            if high - low < step * _MOST_NODES:  # of very many steps, each reaches over a few nodes at least
+                law = compose(laws, step, replace(plan, low=low, high=high))
         assert isinstance(law, NodeLaw)  # without a tilt every node is wanted
         profile = law.profile(UPPER)
         curves.append((profile.losses + law.shift, profile.upper_deltas()))

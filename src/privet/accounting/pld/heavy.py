@@ -47,6 +47,12 @@ class HeavyPlan:
     order: float  # where the mesh should be dense
     fine: float  # width of the widest cell, as a share of its loss
 
+    @property
+    def known(self) -> bool:
+        """Is it made of numbers? The moments of very many very large losses lie beyond doubles."""
+        ends = [(plan.low, plan.high, plan.tilt) for plan in (self.bulk, self.jump)]
+        return all(map(math.isfinite, (self.cut, self.slope, *ends[0], *ends[1])))
+
     def step_for(self, width: float) -> float:
         """The grid step that moves epsilon by about `width`: rounding adds about h^2/6 to the variance of each step."""
         return math.sqrt(6.0 * max(width, TINY) / (self.slope * self.steps))

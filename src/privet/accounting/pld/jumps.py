@@ -96,6 +96,9 @@ class JumpSearch:
         share = _FIRST if self.log_delta > _TINY else 2.0
         step = plan.step_for(share * self._unit(plan, allowed))
         for number in range(_PASSES):
+            if not plan.known:
+                self.capped = True
+                break
             least = plan.least_step(poor=two_sided and number > 0 and not best.is_within(_POOR * best.upper))
             self.capped |= step < least
             step = max(step, least)
