@@ -1,6 +1,8 @@
 """What every test shares, doctests in `src/` included."""
 
+import gc
 import os
+from collections.abc import Generator
 from importlib.util import find_spec
 
 import pytest
@@ -31,6 +33,17 @@ collect_ignore_glob = [] if find_spec("torch") else ["src/privet/deep/*", "src/p
 collect_ignore_glob += [] if find_spec("triton") else ["src/privet/deep/stream_kernel.py"]
 
 SLOW_SECONDS = 3600.0
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end, a million objects: the garbage collector looks at what tests make."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

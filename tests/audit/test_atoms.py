@@ -7,6 +7,7 @@ from privet import audit
 from privet.audit.question import as_claim, strain_of
 from privet.audit.search.atoms import odds_of
 from privet.audit.search.events import tally
+from tests.firsts import ends
 
 
 class Bulk:
@@ -47,7 +48,7 @@ def rare(p, ratio, common):
     return Bulk(law)
 
 
-@pytest.mark.parametrize("cells", [216, 1_000, 3_375])  # below and above what a few hundred scores would hold
+@pytest.mark.parametrize("cells", ends([216, 1_000, 3_375]))  # below and above what a few hundred scores would hold
 def test_whole_answers_have_scores_however_many_there_are(cells):
     broken, sound = (
         audit.mechanism(answers(epsilon, cells), epsilon=1.0, neighbours=[(0, 1)], runs=20_000, alpha=1e-6)

@@ -84,9 +84,9 @@ def verdict_without(entry: Entry, feature: str, runs: int = RUNS) -> str:
     ("feature", "number", "runs"),
     [
         ("threshold", 2, 4_000),
-        ("atom", 12, 20_000),
+        slow(("atom", 12, 20_000)),
         ("difference", 10, 60),  # so few runs that nothing is learned: otherwise the classifier finds differences too
-        ("projection", 37, 8_000),
+        slow(("projection", 37, 8_000)),
         ("lowest bit", 5, 4_000),
         ("special", 41, 4_000),
         ("time", 36, 2_000),

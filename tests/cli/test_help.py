@@ -17,6 +17,7 @@ from privet.cli.ledger import preview
 from privet.cli.release import _typed
 from privet.cli.terminal import in_letters
 from privet.cli.words import in_words, usage_in_words
+from tests.firsts import slow
 
 WORDS = {"NUMBER", "INTEGER", "TEXT", "FILE", "HEX", "KIND", "DELTA", "HEX|FILE", "JSON|FILE", "MODULE:NAME", "", None}
 
@@ -95,9 +96,9 @@ def test_no_example_waits_for_an_option_that_is_gone():
     ("typed", "place", "expected"),
     [
         ("privet pri", 1, "price"),
-        ("privet price gau", 2, "gaussian"),
+        slow(("privet price gau", 2, "gaussian")),
         ("privet price gaussian --noi", 3, "--noise-multiplier"),
-        ("privet ledger ver", 2, "verify"),
+        slow(("privet ledger ver", 2, "verify")),
     ],
 )
 def test_a_shell_completes(typed, place, expected):

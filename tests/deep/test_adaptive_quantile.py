@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.firsts import ends
+
 torch = pytest.importorskip("torch")
 
 from privet import audit, deep, noise  # noqa: E402
@@ -44,7 +46,7 @@ def value(model, rows, targets, clip, way="auto", piece=16):
 
 
 @pytest.mark.parametrize("way", ["auto", "vmapped", "microbatch"])
-@pytest.mark.parametrize("piece", [3, 16, 40])
+@pytest.mark.parametrize("piece", ends([3, 16, 40]))
 def test_one_record_moves_gradients_and_votes_by_no_more_than_is_priced(way, piece):
     rng = torch.Generator().manual_seed(1)
     rows, targets = torch.randn(24, 3, generator=rng) * 3.0, torch.randn(24, generator=rng)

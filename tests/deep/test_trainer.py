@@ -5,6 +5,8 @@ import copy
 import numpy as np
 import pytest
 
+from tests.firsts import slow
+
 pytest.importorskip("torch")
 
 import torch
@@ -158,8 +160,8 @@ def test_batches_have_public_shapes():
     [
         (torch.optim.SGD, {}),
         (torch.optim.SGD, {"momentum": 0.9}),
-        (torch.optim.RMSprop, {}),
-        (torch.optim.Adam, {}),
+        slow((torch.optim.RMSprop, {})),
+        slow((torch.optim.Adam, {})),
         (torch.optim.AdamW, {"weight_decay": 0.1}),
     ],
 )

@@ -4,6 +4,7 @@ A name here is a promise: the test stands in this folder, or the whole run is re
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,7 @@ TRAPS = {
 }
 
 
+@cache
 def defined() -> set[str]:
     bodies = [ast.parse(file.read_text(encoding="utf-8")).body for file in Path(__file__).parent.glob("test_*.py")]
     return {each.name for body in bodies for each in body if isinstance(each, ast.FunctionDef)}

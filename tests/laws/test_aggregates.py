@@ -11,7 +11,7 @@ from privet.queries.aggregates import Mean, Quantile, Sum
 from privet.queries.family import Family, Want
 from privet.queries.reading import Read, mean_of, sum_of
 from privet.tables import Int
-from tests.firsts import first_of_each
+from tests.firsts import first_of_each, slow
 
 EXAMPLES = [example for kind in registered_aggregates().values() for example in kind.examples()]
 
@@ -85,7 +85,7 @@ def test_a_sound_twin_passes(check_law):
     check_law(twin(""))
 
 
-@pytest.mark.parametrize("kind", [Sum, Mean])
+@pytest.mark.parametrize("kind", [Sum, slow(Mean)])
 def test_noise_for_less_than_a_person_moves_is_seen(kind, monkeypatch):
     sound = Family.sensitivity
     monkeypatch.setattr(

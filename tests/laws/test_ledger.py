@@ -161,6 +161,7 @@ def test_the_audit_of_a_script_does_not_refute_its_price():
     assert audited(pv.Ledger, 1.0, 800).verdict == "not refuted"
 
 
+@pytest.mark.slow
 def test_the_audit_of_a_script_refutes_a_part_of_its_price():
     assert audited(pv.Ledger, 0.05, 800).verdict == "violated"
 

@@ -15,7 +15,7 @@ from privet._validate import above, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import ErrorBar, Example, Mechanism, Release, registered_mechanisms
 from privet.privacy import Guarantee
-from tests.firsts import first_of_each, mechanism_examples
+from tests.firsts import first_of_each, mechanism_examples, slow
 from tests.mechanisms import test_blocks as in_blocks
 from tests.seams import toy
 
@@ -307,7 +307,7 @@ def test_half_the_noise_in_a_release_alone_is_caught(kind, monkeypatch):
         testing.check_simulation_is_the_release(next(iter(kind.examples())))
 
 
-@pytest.mark.parametrize("bug", ["answers", "threshold"])
+@pytest.mark.parametrize("bug", ["answers", slow("threshold")])
 def test_a_stream_with_less_noise_than_its_list_is_caught(bug, monkeypatch):
     """Half the noise in the answers of a stream, or none on its threshold; the list over all queries stays sound."""
     kind = mechanisms.AboveThreshold

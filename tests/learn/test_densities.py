@@ -396,6 +396,7 @@ def test_the_masses_of_the_plane_add_up():
     assert (z * z) @ mass == pytest.approx([1.0, 1.0], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_cells_give_less_than_the_whole():
     """A coarser partition shows less: the oracle can only miss, never invent."""
     without, with_it = line(LOGISTIC, (), 1.0, 0.1), line(LOGISTIC, ((1.0, 1.0),), 1.0, 0.1)

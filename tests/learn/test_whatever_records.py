@@ -12,6 +12,7 @@ import pytest
 import privet as pv
 from privet import learn
 from privet.learn.problem import Task
+from tests.firsts import slow
 from tests.learn.whole_room import ESTIMATORS, made, rows_for
 
 COLUMNS = 3
@@ -70,7 +71,17 @@ def promise(name: str) -> dict[str, float]:
     return {"epsilon": 1.0, "delta": 1e-5}
 
 
-@pytest.mark.parametrize("records", ROWS)
+FURTHER = {
+    "two",
+    "negative zeros",
+    "denormals",
+    "infinite",
+    "one column",
+    "far apart",
+}  # their like stays, or is in the mix
+
+
+@pytest.mark.parametrize("records", [slow(each) if each in FURTHER else each for each in ROWS])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_rows(name, records):
     rows = ROWS[records](name)

@@ -124,6 +124,7 @@ def test_the_generator_learns_the_classes_of_images():
     assert means[1] - means[0] > 60
 
 
+@pytest.mark.slow
 def test_the_generator_learns_images_with_many_pixels():
     """A dark field with a spot whose place is the class: teachers that lag behind the generator leave it noise."""
     rng, spots = np.random.default_rng(2), np.zeros((2, 20, 20), np.uint8)

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from privet import pate
 from privet.errors import InvalidData, InvalidParameter
+from tests.firsts import slow
 
 KEY = b"a public key"
 
@@ -122,11 +123,13 @@ print([model.number for model in made._models[1:]])
 """
 
 
-def test_a_teacher_that_loads_torch_while_it_learns_has_a_stream_of_its_own(tmp_path):
+@pytest.mark.parametrize("folders", [[""], slow(["", "kept"])], ids=["in memory", "kept"])
+def test_a_teacher_that_loads_torch_while_it_learns_has_a_stream_of_its_own(folders, tmp_path):
     pytest.importorskip("torch")
+    asked = [[arrivals, *([str(tmp_path / folder)] if folder else [])] for folder in folders for arrivals in "01"]
     found = {
         subprocess.run([sys.executable, "-c", LATE, *more], capture_output=True, text=True, check=True).stdout
-        for more in (["0"], ["1"], ["0", str(tmp_path / "kept")], ["1", str(tmp_path / "kept")])
+        for more in asked
     }
     assert len(found) == 1
 

@@ -15,6 +15,7 @@ from privet.queries import CovarianceAnswers
 from privet.queries.covariance_answers import design_of
 from privet.tables import Person, Rows, Source
 from privet.tables.data import Data
+from tests.firsts import ends
 from tests.oracles import array_engine
 
 COLUMNS = (("a", pv.Int(0, 3, null=True)), ("b", pv.Float(-1.0, 1.0, 0.25)), ("c", pv.Bool()))
@@ -86,8 +87,10 @@ def test_entries_are_near_and_inside_of_their_intervals(correlations):
         made["x", "w"]
 
 
-@pytest.mark.parametrize("promise", [{"epsilon": 2.0}, {"rho": 0.5}])
-@pytest.mark.parametrize("correlations", [False, True])
+ASKED = [(correlations, promise) for correlations in (False, True) for promise in ({"epsilon": 2.0}, {"rho": 0.5})]
+
+
+@pytest.mark.parametrize(("correlations", "promise"), ends(ASKED))
 def test_intervals_cover_and_the_matrix_exists(promise, correlations):
     table, data = people(800)
     asked = (table.correlation if correlations else table.covariance)("x", "y", "z")

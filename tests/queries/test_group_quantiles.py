@@ -17,6 +17,7 @@ from privet.queries import GroupQuantiles
 from privet.queries.quantile_part import with_bins
 from privet.tables import Bounded, Data, KeySet, in_groups
 from privet.workloads import LinearQueries, Prefix, Wavelet
+from tests.firsts import ends
 from tests.oracles.array_engine import exact_aggregates
 from tests.queries import worlds
 
@@ -62,10 +63,11 @@ def test_planning_a_thousand_groups_lists_no_bins():
     assert len(asked.plan.keys.rows) == 1_000
 
 
-@pytest.mark.parametrize("null", [False, True])
-@pytest.mark.parametrize(
-    "unit", [pv.Rows(), pv.Person("id", max_rows=2), pv.Person("id", max_groups=1, max_rows_per_group=2)]
-)
+UNITS = (pv.Rows(), pv.Person("id", max_rows=2), pv.Person("id", max_groups=1, max_rows_per_group=2))
+WITH_NULLS = [(unit, null) for unit in UNITS for null in (False, True)]
+
+
+@pytest.mark.parametrize(("unit", "null"), ends(WITH_NULLS, also=[(UNITS[1], True)]))
 def test_bins_beside_keys_count_what_crossed_keys_count(null, unit):
     columns = {"ward": pv.Category(["A", "B", "C"], null=null), "x": pv.Int(-2, 3, null=null)}
     table = pv.Table(worlds.table_of([]), columns=columns, unit=unit, name="visits")

@@ -9,6 +9,7 @@ import pytest
 import privet as pv
 from privet.errors import InvalidParameter
 from privet.tables import Data
+from tests.firsts import ends
 from tests.queries import worlds
 
 COLUMNS = {
@@ -73,8 +74,16 @@ def test_the_price_is_of_one_row_whatever_the_limits_are():
     assert wide.unit == visits().unit
 
 
-@pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@pytest.mark.parametrize("limits", [{"max_rows": 2}, {"max_groups": 2, "max_rows_per_group": 3}])
+@pytest.mark.parametrize(
+    ("limits", "relation"),
+    ends(
+        [
+            (limits, relation)
+            for limits in ({"max_rows": 2}, {"max_groups": 2, "max_rows_per_group": 3})
+            for relation in ("add_remove", "replace")
+        ]
+    ),
+)
 def test_one_person_moves_them_by_no_more_than_is_charged(limits, relation):
     """A person with many rows beside nobody, or beside somebody else: l1 and l2, sums, moments, values and groups."""
     unit = pv.Person("id", relation=relation, **limits)

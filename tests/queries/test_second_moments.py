@@ -82,7 +82,7 @@ def held(name, n, law):
 
 
 @pytest.mark.parametrize("law", [LAWS[0], *(pytest.param(law, marks=pytest.mark.slow) for law in LAWS[1:])], ids=str)
-@pytest.mark.parametrize("n", [60, 400, *(pytest.param(n, marks=pytest.mark.slow) for n in (10, 20_000))])
+@pytest.mark.parametrize("n", [60, *(pytest.param(n, marks=pytest.mark.slow) for n in (400, 10, 20_000))])
 @pytest.mark.parametrize("name", ["even", "ends", "edge", "same", "opposite", "constant"])
 def test_intervals_hold_on_all_kinds_of_data(name, n, law):
     assert min(held(name, n, law).values()) >= 0.95 - SPARE

@@ -13,6 +13,7 @@ from privet import noise, testing
 from privet.errors import InvalidParameter, SerialisationError
 from privet.mechanisms import ErrorBar, Example, Mechanism, Release
 from privet.privacy import Composed, LaplaceLoss, PureLoss
+from tests.firsts import ends
 
 OLD = '{"radius": 2.5, "confidence": 0.95, "of": "mean", "expected": null, "around": true}'
 BARS = [
@@ -177,8 +178,9 @@ class TwoColumns(Mechanism):
 INPUTS = [[0.0, 10.0], [0.0, 5000.0]], [[1.0, 10.0], [0.0, 5000.0]]
 
 
-@pytest.mark.parametrize("form", ["columns", "array"])
-@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize(
+    ("joint", "form"), ends([(joint, form) for joint in (True, False) for form in ("columns", "array")])
+)
 def test_the_law_accepts_bars_that_cover_and_catches_half_of_them(form, joint):
     sound = Example(TwoColumns(form=form, joint=joint), *INPUTS)
     testing.check_error_bars_cover(sound)

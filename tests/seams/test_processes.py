@@ -21,6 +21,7 @@ from privet import audit
 from privet.errors import LedgerError
 from privet.ledger import running
 from privet.mechanisms import Laplace, in_force, payment
+from tests.firsts import slow
 from tests.seams.toy import LEFT, Toy
 
 LAPLACE = Laplace.for_budget(epsilon=0.25, sensitivity=1.0)
@@ -109,7 +110,7 @@ def test_without_the_mark_older_workers_draw_for_nothing(monkeypatch: pytest.Mon
             assert pool.submit(paid, 1.0).result() is None
 
 
-@pytest.mark.parametrize("inside", ["fork", pytest.param("spawn", marks=pytest.mark.slow), "forkserver"])
+@pytest.mark.parametrize("inside", ["fork", slow("spawn"), slow("forkserver")])
 def test_workers_that_are_started_inside_are_refused_while_the_block_lasts(inside: str, tmp_path):
     context = multiprocessing.get_context(inside)
     ledger = pv.Ledger.create(tmp_path / "a.ledger", budget=pv.Budget(8.0))

@@ -13,6 +13,7 @@ from privet.errors import BudgetExceeded, InvalidParameter
 from privet.synth.evaluate import Distances, distance, exact_distances, exact_scores, exact_workload_error
 from privet.synth.mean_distance import STEPS, MeanDistance, exact_steps
 from privet.tables import Coding
+from tests.firsts import ends
 
 COLUMNS = {"a": pv.Int(0, 1), "b": pv.Category(["x", "y"], null=True)}
 
@@ -100,8 +101,9 @@ def test_paid_distance_is_the_exact_one_and_noise_within_its_bar() -> None:
         distance(rows, real, ledger=ledger, epsilon=0.6)
 
 
-@pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize(
+    ("most", "relation"), ends([(most, relation) for most in (1, 3) for relation in ("add_remove", "replace")])
+)
 def test_one_person_moves_the_sum_of_distances_by_no_more_than_the_noise_is_priced_for(
     relation: Any, most: int
 ) -> None:

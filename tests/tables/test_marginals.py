@@ -20,6 +20,7 @@ from privet.tables.expressions import Cut, Ref
 from privet.tables.person import Person, Rows
 from privet.tables.plan import Source
 from tests.effort import tries
+from tests.firsts import ends
 from tests.oracles import array_engine
 from tests.tables.conftest import put_arrow, put_parquet, put_postgres, put_spark
 from tests.tables.neighbours import COLUMNS, Subject, frames, neighbours
@@ -259,8 +260,9 @@ def test_rows_of_a_person_are_the_same_in_every_table() -> None:
     assert counted(columns, {name: each[turned] for name, each in data.items()}, [(0, 1)], about) == [pair]
 
 
-@pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize(
+    ("most", "relation"), ends([(most, relation) for most in (1, 3) for relation in ("add_remove", "replace")])
+)
 @pytest.mark.parametrize("tries", [6, pytest.param(25, marks=pytest.mark.slow)])
 def test_one_person_moves_every_table_by_no_more_than_the_reach(relation: Any, most: int, tries: int) -> None:
     coding = Coding.of({n: COLUMNS[n] for n in ("x", "c", "d")}, bins={"x": 3, "d": 4})

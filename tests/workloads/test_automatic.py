@@ -26,9 +26,10 @@ from privet.workloads import (
 from privet.workloads.adaptive import AdaptiveStrategy, Task
 from privet.workloads.adaptive.automatic import even_ends, uneven_error
 from privet.workloads.strategy import Strategy
+from tests.firsts import ends
 
 
-@pytest.mark.parametrize("promise", [Guarantee(0.1), Guarantee(rho=0.005), Guarantee(0.1, 1e-6)], ids=str)
+@pytest.mark.parametrize("promise", ends([Guarantee(0.1), Guarantee(rho=0.005), Guarantee(0.1, 1e-6)]), ids=str)
 @pytest.mark.parametrize("workload", [Prefix(64), AllRanges(64), Product((AllRanges(24), Prefix(24)))], ids=str)
 def test_few_rows_are_asked_of_a_grid_and_many_without_bias(workload, promise):
     task = Task(workload, promise)

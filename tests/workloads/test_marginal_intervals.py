@@ -5,6 +5,7 @@ import pytest
 
 from privet.errors import NoGuarantee
 from privet.workloads import Cells, Marginals, RangeQueries, ResidualTables
+from tests.firsts import ends
 
 PAIRS = Marginals.all_ways((2, 3, 4), 2)
 BOX = np.random.default_rng(0).poisson(20, (2, 3, 4))
@@ -15,8 +16,11 @@ def query_by_query(released, workload, confidence):
     return [released._law.radius(released.design.coefficients(row), confidence) for row in rows]
 
 
-@pytest.mark.parametrize("strategy", [ResidualTables(), Cells()], ids=str)
-@pytest.mark.parametrize("simultaneous", [False, True])
+@pytest.mark.parametrize(
+    ("simultaneous", "strategy"),
+    ends([(together, strategy) for together in (False, True) for strategy in (ResidualTables(), Cells())]),
+    ids=str,
+)
 def test_radii_are_those_of_single_queries(strategy, simultaneous):
     released = RangeQueries(workload=PAIRS).release(BOX, mu=1.0, strategy=strategy).value
     found = released.answers(PAIRS, simultaneous=simultaneous)

@@ -4,6 +4,7 @@ import pytest
 
 import privet as pv
 from privet.accounting.filters import BasicFilter
+from tests.firsts import slow
 from tests.ledger.hostile import nursery
 from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, books_of, check_books, check_seen, sums_of
@@ -32,7 +33,7 @@ def check_retry(ledger: pv.Ledger, key: str, seen: list[float]) -> str:
 
 
 @pytest.mark.parametrize("fresh", ["sqlite", SERVER], indirect=True)
-@pytest.mark.parametrize("how", ["exit", "raise"])
+@pytest.mark.parametrize("how", ["exit", slow("raise")])
 def test_every_step(fresh: Fresh, tmp_path, how: str):
     url = fresh()
     pv.Ledger.create(url, budget=pv.Budget(epsilon=CAP)).close()

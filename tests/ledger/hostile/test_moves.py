@@ -11,6 +11,7 @@ import privet as pv
 from privet.errors import BudgetExceeded, LedgerError
 from privet.ledger import AnchorFile, new_signing_key
 from privet.ledger.stores import sqlite_draft
+from tests.firsts import ends
 from tests.ledger.hostile import nursery
 from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin
@@ -102,8 +103,9 @@ pv.Ledger.open(sys.argv[1]).migrate(sys.argv[2])
 """
 
 
-@pytest.mark.parametrize("step", ["finish", "commit"])
-@pytest.mark.parametrize("before", ["pass", "real(self)"])
+@pytest.mark.parametrize(
+    ("before", "step"), ends([(before, step) for before in ("pass", "real(self)") for step in ("finish", "commit")])
+)
 def test_a_move_that_is_killed_leaves_one_budget_and_can_be_ended(tmp_path: Path, step: str, before: str):
     source, target = str(tmp_path / "a.ledger"), str(tmp_path / "b.ledger")
     with closing(pv.Ledger.create(source, budget=BUDGET)) as ledger:

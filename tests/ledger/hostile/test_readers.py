@@ -16,6 +16,7 @@ from privet.errors import LedgerBusy, LedgerError, LedgerUnavailable
 from privet.ledger.stores.postgres import PostgresStore
 from privet.ledger.verify import Auditor
 from privet.privacy import PureLoss
+from tests.firsts import slow
 from tests.ledger.hostile import checks, nursery
 from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, check_books, impatient
@@ -27,7 +28,7 @@ POSTGRES = pytest.mark.parametrize("fresh", ["postgres"], indirect=True)
 
 
 @pytest.mark.parametrize("running", [True, False])
-@pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o777), (0o666, 0o555), (0o444, 0o555)])
+@pytest.mark.parametrize(("file_mode", "folder_mode"), [slow((0o444, 0o777)), slow((0o666, 0o555)), (0o444, 0o555)])
 def test_readers_of_a_file(tmp_path: Path, running: bool, file_mode: int, folder_mode: int):
     path = tmp_path / "a.ledger"
     pv.Ledger.create(path, budget=BUDGET).close()

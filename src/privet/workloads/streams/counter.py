@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, Self, final
 
 import numpy as np
 
-from privet._cache import kept_property
+from privet._cache import kept_property, remember
 from privet._numerics import Array, root_up, up
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
@@ -202,7 +202,7 @@ class Counter(Mechanism[Any, Any]):
         )
 
     def _error_of(self, prepared: Array) -> ErrorBar:
-        return ErrorBar(self._radii(range(1, len(prepared) + 1), 0.95), 0.95, joint=False)
+        return ErrorBar(_bars(self, len(prepared)), 0.95, joint=False)
 
     @final
     def explain(self, confidence: float = 0.95) -> str:
@@ -223,3 +223,9 @@ class Counter(Mechanism[Any, Any]):
     @property
     def _kind(self) -> Literal["laplace", "gaussian"]:
         return "laplace" if self.norm == "l1" else "gaussian"
+
+
+@remember(2**20)
+def _bars(counter: Counter, steps: int) -> Array:
+    """The bars of the first sums, which are public: a stream that is released again has the same."""
+    return counter._radii(range(1, steps + 1), 0.95)
