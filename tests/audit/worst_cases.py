@@ -105,7 +105,7 @@ def pate_gan() -> WorstCase:
     learns all labels has the slope that they have, and a generator that follows it to the end says yes or no throughout.
     """
     asked: dict[str, Any] = {"teachers": 1, "labels": 32, "batch": 32, "hidden": (), "latent": 64, "label_share": 0.0}
-    made = pate.PATEGAN(**asked, teacher_steps=150, student_steps=150, generator_steps=60)
+    made = pate.PATEGAN(**asked, student_steps=150, generator_steps=60, rate=0.2)
     plan = made.plan(({"ill": Bool()}, Rows(relation="replace")), epsilon=1.0, delta=DELTA)
 
     def train(rows: list[bool], plan: Any) -> Any:

@@ -4,7 +4,8 @@ from tests.mutants.mutant import Table
 
 PATE_GAN = "tests/pate/test_pate_gan.py"
 G_PATE = "tests/pate/test_g_pate.py"
-PATE_GANS = Table(PATE_GAN, G_PATE)
+RULES = "tests/pate/test_pate_gan_rules.py"
+PATE_GANS = Table(PATE_GAN, G_PATE, RULES)
 plant = PATE_GANS.plant
 
 plant(
@@ -24,6 +25,20 @@ plant(
     "pate:PATEGANPlan._run",
     "self.aggregator(size).release(votes, source=source).value",
     "votes.exact_counts.argmax(axis=1)",
+)
+plant(
+    "the student learns the means of teachers",
+    "pate:PATEGANPlan._run",
+    "public.learn(points, told, labels, self.student_steps)",
+    "public.learn(getattr(teachers, '_means', points)[[0] * size].reshape(size, -1)[:, :points.shape[1]], told, labels, 2)",
+    RULES,
+)
+plant(
+    "linear rules compare themselves with each other",
+    "pate:Centroids.exact_votes",
+    "ways = self._means[:, each] - centres[each]",
+    "ways = self._means[:, each] - self._means[:, each].mean(dim=0)",
+    RULES,
 )
 plant(
     "one batch is paid for",

@@ -39,6 +39,7 @@ def table(rows=60, unit=None, **columns):
 
 def small(**more):
     asked = {"teachers": 5, "label": "ill", "labels": 8, "batch": 4, "latent": 3, "hidden": (8,), "teacher_steps": 2}
+    asked |= {"teacher_hidden": (8,)}  # networks, unless a test asks for linear rules
     return pate.PATEGAN(**{**asked, "student_steps": 2, "generator_steps": 2, **more})
 
 

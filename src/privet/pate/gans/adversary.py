@@ -22,20 +22,28 @@ class Adversary:
     what an aggregator released. Labels are kept and used again, which costs nothing.
     """
 
-    def __init__(self, generator: Generator, hidden: Sequence[int], stream: KeyedStream, *, rate: float) -> None:
+    def __init__(
+        self, generator: Generator, hidden: Sequence[int], stream: KeyedStream, *, rate: float, making: float
+    ) -> None:
         self.generator, self._stream, self._step = generator, stream, 0
         self._classes = len(generator.shares)
         given = sum(head.width for head in generator.heads) + (self._classes if self._classes > 1 else 0)
         widths = (given, *hidden, 1)
         self.student = layers_from(uniforms(stream, _STUDENT, 0, size_of(widths)), widths, generator.device)
         self._learns = torch.optim.Adam(self.student, lr=rate, betas=(0.5, 0.9))
-        self._makes = torch.optim.Adam(generator.layers, lr=rate, betas=(0.5, 0.9))
+        self._making = making
+        self._makes = torch.optim.Adam(generator.layers, lr=making, betas=(0.5, 0.9))
         self._seen: list[tuple[Tensor, Tensor]] = []
 
     def drawn(self, many: int) -> tuple[Tensor, Tensor]:
         """So many new points of the generator, and their classes."""
         self._step += 1
         return self.generator.drawn(self._stream, self._step, many)
+
+    def centres(self, many: int) -> Tensor:
+        """The mean of so many new points of each class, a row each."""
+        self._step += 1
+        return self.generator.centres(self._stream, self._step, many)
 
     def learn(self, points: Tensor, classes: Tensor, labels: Array, steps: int) -> None:
         """Train the student on its own points and their released labels, the earlier ones too."""
@@ -48,8 +56,10 @@ class Adversary:
             torch.autograd.backward(loss)
             self._learns.step()
 
-    def teach(self, many: int, steps: int) -> None:
-        """Train the generator to be taken for real by the student."""
+    def teach(self, many: int, steps: int, share: float) -> None:
+        """Train the generator to be taken for real by the student, by steps of this share of the first ones."""
+        for group in self._makes.param_groups:
+            group["lr"] = self._making * share
         for _ in range(steps):
             points, classes = self.drawn(many)
             self._makes.zero_grad()

@@ -46,6 +46,24 @@ class Centroids:
         votes = torch.stack(by_class)[classes.to(self._device)].reshape(-1, bins)
         return Votes(votes.cpu().numpy().astype(np.int32), teachers=self.teachers, adaptive=True)
 
+    def exact_votes(self, points: Tensor, classes: Tensor, centres: Tensor) -> Votes:
+        """The number of teachers that take each point for generated (0) or real (1): private.
+
+        Real is what lies further than the mean of generated points of its class (a row of `centres`) on the way from there
+        to the mean of the own ones. Half of the way would be the border of a rule that is trained; nothing that is
+        generated reaches it as long as own points are far, and all labels are then the same. A teacher without a point of a
+        class says "generated" there.
+        """
+        points, centres, told = (each.detach().to(self._device) for each in (points, centres, classes))
+        real = torch.zeros(len(points), dtype=torch.int64, device=self._device)
+        for each in range(self._classes):
+            asked = told == each
+            ways = self._means[:, each] - centres[each]
+            said = ((points[asked] - centres[each]) @ ways.T > 0.0) & self._there[:, each]
+            real[asked] = said.sum(dim=1)
+        counts = real.cpu().numpy()
+        return Votes(np.stack([self.teachers - counts, counts], axis=1), teachers=self.teachers, adaptive=True)
+
     def exact_means(self) -> Tensor:
         """The means of all teachers, for tests of their isolation: not releasable."""
         return self._means

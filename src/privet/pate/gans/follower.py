@@ -47,13 +47,7 @@ class Follower:
     def centres(self, many: int) -> Tensor:
         """The mean of so many new points of each class, a row each."""
         self._step += 1
-        classes = len(self.generator.shares)
-        latent = latents(self._stream, LATENTS, self._step, (many, self.generator.latent))
-        given = torch.tensor(latent, device=self.generator.device)
-        told = torch.arange(classes, device=self.generator.device).repeat_interleave(many)
-        with torch.no_grad():
-            made = self.generator.points(given.repeat(classes, 1), told)
-        return made.reshape(classes, many, -1).mean(dim=1)
+        return self.generator.centres(self._stream, self._step, many)
 
     def follow(self, asked: Asked, told: Array, bins: int, reach: float, move: float, steps: int) -> None:
         """Train the generator to make the points of a round where they were told to be."""

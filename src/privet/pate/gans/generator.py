@@ -36,12 +36,18 @@ class Generator:
         hidden: Sequence[int],
         stream: KeyedStream,
         device: str = "cpu",
+        gains: tuple[float, float] = (1.0, 1.0),
     ) -> "Generator":
-        """The generator before its first step."""
+        """The generator before its first step. `gains` multiply what it makes of latent points, and its last layer: with
+        both at 1 the points of a class begin close to each other.
+        """
         given = latent + (len(shares) if len(shares) > 1 else 0)
         widths = (given, *hidden, sum(head.width for head in heads))
-        drawn = uniforms(stream, NETWORK, 0, size_of(widths))
-        return cls(layers_from(drawn, widths, device), heads, shares, latent, device)
+        layers = layers_from(uniforms(stream, NETWORK, 0, size_of(widths)), widths, device)
+        with torch.no_grad():
+            layers[0][:latent] *= gains[0]
+            layers[-2].mul_(gains[1])
+        return cls(layers, heads, shares, latent, device)
 
     def drawn(self, stream: KeyedStream, step: int, many: int) -> tuple[Tensor, Tensor]:
         """So many points and their classes, by the words of a step of a stream: the same law in training and sampling."""
@@ -54,6 +60,15 @@ class Generator:
     def points(self, given: Tensor, classes: Tensor) -> Tensor:
         """The points of latent points."""
         return written(outputs(self.layers, with_classes(given, classes, len(self.shares))), self.heads)
+
+    def centres(self, stream: KeyedStream, step: int, many: int) -> Tensor:
+        """The mean of so many points of each class, a row each, by the words of a step of a stream."""
+        classes = len(self.shares)
+        given = torch.tensor(latents(stream, LATENTS, step, (many, self.latent)), device=self.device)
+        told = torch.arange(classes, device=self.device).repeat_interleave(many)
+        with torch.no_grad():
+            made = self.points(given.repeat(classes, 1), told)
+        return made.reshape(classes, many, -1).mean(dim=1)
 
     def numbers(self) -> list[Array]:
         """The weights as arrays."""

@@ -1,26 +1,36 @@
 """PATE-GAN: a generator that learns what is real from the noisy votes of teachers, and from nothing else."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from privet import accounting
 from privet._progress import track
 from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Form, Gaussian, Kept, Source, register
+from privet.noise import KeyedStream
 from privet.pate.gans.bought import kept, most_bought
 from privet.pate.gans.generated_model import GeneratedModel
-from privet.pate.gans.parts import exact_parts
+from privet.pate.gans.parts import Parts, exact_parts
 from privet.pate.gans.small_rows import counted_pair, image_pair, replaced_pair, single_pair, table_pair
 from privet.pate.gans.task import GanTask
 from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
 from privet.pate.gans.teacher_plan import TeacherPlan, paid_counts
 from privet.pate.gn_max import GNMax
+from privet.pate.votes import Votes
 from privet.privacy import Composed, Guarantee, PrivacyLoss
 
-_RATE = 0.01  # the learning rate of Adam, for all networks: by trials; accuracy only
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from privet.pate.gans.adversary import Adversary
+    from privet.pate.gans.centroids import Centroids
+    from privet.pate.gans.discriminators import Discriminators
+
+_RATE = 0.01  # the learning rate of Adam, for teachers and student: by trials; accuracy only
+_COMPARED = 64  # generated points of each class, whose mean a linear rule compares its own with
 _Z_95 = 1.6448536269514722  # of a standard normal variable, one in twenty is larger
 _LEAST_SIGMA = 1e-3  # votes are whole numbers: less noise changes none of them
 _WHOLE = ("teachers", "labels", "batch", "teacher_steps", "student_steps", "generator_steps", "latent")
@@ -34,11 +44,17 @@ class PATEGAN(TeacherGAN):
     Teacher discriminators see a part of the private rows each. A student discriminator sees generated points alone, and for
     each the label (real or generated) that most teachers give after noise; the generator learns from the student. Every
     label costs. `sigma` is the most noise on the votes, from which the number of labels follows: as many as the budget buys
-    with it. It is an eighth of the number of teachers unless you say otherwise, or more where that buys less than a `batch`
+    with it. It is a fifth of the number of teachers unless you say otherwise, or more where that buys less than a `batch`
     of labels. The plan then takes the least noise that still buys as many. `labels` asks for fewer, with less noise.
 
-    At an epsilon of 1 that is a few hundred labels for some hundreds of teachers, too few for a table: on four of them
-    models that were trained on its rows guessed, or did worse (benchmarks/README.md). For tables take `synth.AIM`.
+    A teacher is a linear rule for each class: a point is real for it that lies further than generated ones do on the way to
+    the mean of its own. With the inner layers `teacher_hidden` it is a network that makes `teacher_steps` steps a round, as
+    published; such teachers soon tell all generated points from rows, and labels that are all the same teach nobody. `rate`
+    is the learning rate of the generator in the first round, and shrinks to nothing: a fast one is at an edge of its range
+    before the student knows where to go.
+
+    At an epsilon of 1 a few hundred labels are bought for some hundreds of teachers, few for a table: for tables take
+    `synth.AIM` (benchmarks/README.md).
 
     **Guarantee:** that of the promise, whatever the teachers agree on. **Reference:** Jordon, Yoon & van der Schaar 2019.
 
@@ -52,9 +68,11 @@ class PATEGAN(TeacherGAN):
     sigma: float | None = None
     labels: int | None = None
     batch: int = 32
+    teacher_hidden: Sequence[int] = ()
     teacher_steps: int = 20
     student_steps: int = 50
     generator_steps: int = 20
+    rate: float = 0.002
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,15 +89,17 @@ class PATEGAN(TeacherGAN):
         made = PATEGANPlan(
             task=task,
             teachers=self.teachers,
-            sigma=self.sigma or max(self.teachers / 8.0, 1.0),
+            sigma=self.sigma or max(self.teachers / 5.0, 1.0),
             labels=self.labels or 1,
             counts=paid_counts(task, promise, self.label_share),
             batch=self.batch,
             teacher_steps=self.teacher_steps,
             student_steps=self.student_steps,
             generator_steps=self.generator_steps,
+            rate=self.rate,
             latent=self.latent,
             hidden=tuple(self.hidden),
+            teacher_hidden=tuple(self.teacher_hidden),
             device=self.device,
         )
         if self.labels is None and self.sigma is None and not kept(promise, replace(made, labels=self.batch).loss):
@@ -116,6 +136,7 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
     """
 
     name = "pate_gan"
+    gains = (4.0, 3.0)  # votes on points that are all alike tell nothing apart
 
     task: GanTask
     teachers: int
@@ -126,8 +147,10 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
     teacher_steps: int = 20
     student_steps: int = 50
     generator_steps: int = 20
+    rate: float = 0.002
     latent: int = 16
     hidden: tuple[int, ...] = (64,)
+    teacher_hidden: tuple[int, ...] = ()
     device: str = "cpu"
     at: float | None = None
 
@@ -136,6 +159,8 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
         instance("task", self.task, GanTask)
         instance("counts", self.counts, Gaussian, type(None))
         set_frozen(self, sigma=above("sigma", self.sigma, 0.0), hidden=widths("hidden", self.hidden))
+        set_frozen(self, rate=above("rate", self.rate, 0.0))
+        set_frozen(self, teacher_hidden=widths("teacher_hidden", self.teacher_hidden))
         check_device(self.device)
         set_frozen(self, **{name: count(name, getattr(self, name), 1) for name in _WHOLE})
 
@@ -179,22 +204,45 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
 
     def _run(self, prepared: Any, source: Source) -> GeneratedModel:
         from privet.pate.gans.adversary import Adversary
-        from privet.pate.gans.discriminators import Discriminators
 
         opened = self._opened(prepared, source)
-        public = Adversary(opened.generator, self.hidden, opened.open, rate=_RATE)
-        parts, classes = exact_parts(self.task.exact_units(prepared), opened.key, self.teachers), self.task.classes
-        teachers = Discriminators(parts, classes, self.hidden, opened.secret, rate=_RATE, device=self.device)
+        public = Adversary(opened.generator, self.hidden, opened.open, rate=_RATE, making=self.rate)
+        parts = exact_parts(self.task.exact_units(prepared), opened.key, self.teachers)
+        teachers = self._teachers(parts, opened.secret)
         work = track("labels", self.labels)
         for number, size in enumerate(self.rounds, 1):
-            teachers.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)
             points, told = public.drawn(size)
-            votes = teachers.exact_votes(points, told)
+            votes = self._votes(teachers, number, public, points, told)
             labels = self.aggregator(size).release(votes, source=source).value
             public.learn(points, told, labels, self.student_steps)
-            public.teach(4 * self.batch, self.generator_steps)
+            public.teach(4 * self.batch, self.generator_steps, 1.0 - (number - 1) / len(self.rounds))
             work.advance(size)
         return self._given_out(public.generator, "PATE-GAN")
+
+    def _teachers(self, parts: Parts, secret: KeyedStream) -> "Centroids | Discriminators":
+        """The teachers of these parts."""
+        from privet.pate.gans.centroids import Centroids
+        from privet.pate.gans.discriminators import Discriminators
+
+        if not self.teacher_hidden:
+            return Centroids(parts, self.task.classes, device=self.device)
+        return Discriminators(parts, self.task.classes, self.teacher_hidden, secret, rate=_RATE, device=self.device)
+
+    def _votes(
+        self,
+        teachers: "Centroids | Discriminators",
+        number: int,
+        public: "Adversary",
+        points: "Tensor",
+        classes: "Tensor",
+    ) -> Votes:
+        """The votes of a round on generated points; networks make their steps before."""
+        from privet.pate.gans.centroids import Centroids
+
+        if isinstance(teachers, Centroids):
+            return teachers.exact_votes(points, classes, public.centres(_COMPARED))
+        teachers.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)
+        return teachers.exact_votes(points, classes)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -204,6 +252,9 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
         for pair in (table_pair, replaced_pair):
             task, left, right = pair()
             yield Example(cls(task=task, teachers=2, sigma=2.0, labels=6, **small), left, right, cost="costly")
+        yield Example(
+            cls(task=task, teachers=2, sigma=2.0, labels=6, teacher_hidden=(4,), **small), left, right, cost="costly"
+        )
         task, left, right = image_pair()
         bought = PATEGAN(teachers=3, labels=3, label_share=0.0, **small)._plan(task, promise)
         yield Example(bought, left, right, promise, cost="costly")
@@ -217,3 +268,4 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
             task, left, right = single_pair(ill)
             alone = cls(task=task, teachers=1, sigma=2.0, labels=32, **small | {"teacher_steps": 15, "batch": 16})
             yield Example(alone, left, right, cost="costly")
+            yield Example(replace(alone, teacher_hidden=(4,)), left, right, cost="costly")

@@ -1,6 +1,6 @@
 """The common ground of both generators: shares of classes, coins, and the generator at its beginning and its end."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class TeacherPlan:
     latent: int
     hidden: tuple[int, ...]
     device: str
+    gains: ClassVar[tuple[float, float]] = (1.0, 1.0)  # of the generator at its beginning
 
     def _shares(self: Any, prepared: Any, source: Source) -> Array:
         """The shares of classes: paid for, or uniform."""
@@ -57,7 +58,7 @@ class TeacherPlan:
         key = self._coins("parts", KeyedStream.fresh_key, source)
         secret = self._coins("teachers", KeyedStream.fresh, source)
         open_ = self._coins("networks", KeyedStream.fresh, source)
-        begun = Generator.begun(self.task.heads, shares, self.latent, self.hidden, open_, self.device)
+        begun = Generator.begun(self.task.heads, shares, self.latent, self.hidden, open_, self.device, self.gains)
         return Opening(begun, open_, key, secret)
 
     def _given_out(self, generator: "Generator", method: str) -> GeneratedModel:
