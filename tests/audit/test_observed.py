@@ -1,8 +1,9 @@
 """What replay compares of a result: everything that an observer can read of it, printed or not."""
 
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,28 @@ class Slotted:
         return "Slotted()"
 
 
+class Named(dict):
+    """A dict with attributes."""
+
+    def __init__(self, held: Any) -> None:
+        super().__init__(a=1)
+        self.held = held
+
+
+def noted(secret: float) -> pd.DataFrame:
+    frame = pd.DataFrame({"x": [1.0]})
+    frame.attrs["held"] = secret
+    return frame
+
+
+def knowing(secret: float) -> Any:
+    class Model:
+        def predict(self, x: float) -> float:
+            return secret * x
+
+    return Model()
+
+
 def long(secret: float) -> np.ndarray:
     """An array that is cut when it is printed."""
     return np.r_[np.zeros(1_000), secret, np.zeros(1_000)]
@@ -70,6 +93,17 @@ HIDDEN = {
     "slot": Slotted,
     "deque": lambda s: deque(long(s)),
     "set": lambda s: {s},
+    "attribute of a dict": Named,
+    "what a dict answers to other keys": lambda s: defaultdict(lambda: s),
+    "notes of a frame": noted,
+    "name of an index": lambda s: pd.DataFrame({"x": [1.0]}, index=pd.Index([0], name=str(s))),
+    "categories of pandas": lambda s: pd.Series(pd.Categorical(["a"], categories=["a", str(s)])),
+    "categories of Polars": lambda s: pl.Series(["a"], dtype=pl.Enum(["a", str(s)])),
+    "metadata of Arrow": lambda s: pa.table({"x": [1.0]}).replace_schema_metadata({"held": str(s)}),
+    "constant of a function": lambda s: eval(f"lambda x: x + {s}"),
+    "closure": lambda s: lambda x: x + s,
+    "method of a local class": knowing,
+    "file in memory": lambda s: BytesIO(str(s).encode()),
     "deep": lambda s: [[[[[[[[[[[[[[[[Printed(s)]]]]]]]]]]]]]]]],
 }
 

@@ -387,6 +387,16 @@ def test_what_a_generator_yields_is_part_of_its_run():
     assert (found.verdict, found.releases) == ("not refuted", 1)
 
 
+def test_what_a_traceback_prints_above_an_exception_counts():
+    def failing(rows):
+        try:
+            raise KeyError(len(rows))
+        except KeyError as inner:
+            raise ValueError("no answer") from inner
+
+    assert kinds(failing) == ["exception"]
+
+
 def test_a_function_is_what_it_keeps():
     def made(rows, told):
         noisy = LAPLACE.release(sum(rows)).value

@@ -4,10 +4,12 @@ Printed texts are cut (an array of more than 1,000 numbers, a long column) and f
 a comparison of texts would pass over whatever a pipeline hides there.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from io import BytesIO, StringIO
 from itertools import count
-from types import FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -57,20 +59,26 @@ def parts_of(value: Any) -> dict[str, Any] | None:
     ({"['a']": 1}, {'[0]': 2}, None)
     """
     if isinstance(value, dict):
-        return {f"[{key!r}]": held for key, held in value.items()}
+        return {f"[{key!r}]": held for key, held in value.items()} | _beside(value)
     if isinstance(value, list | tuple):
-        return {f"[{i}]": held for i, held in enumerate(value)}
+        return {f"[{i}]": held for i, held in enumerate(value)} | _beside(value)
     if type(value).__name__ == "Release" and hasattr(value, "loss"):
         return {".value": value.value, ".error": value.error, ".provenance": value.provenance}
     if isinstance(value, FunctionType | MethodType):
         return _function(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {f".{each.name}": getattr(value, each.name, None) for each in fields(value)}
+        return {f".{each.name}": getattr(value, each.name, None) for each in fields(value)} | _beside(value)
     try:
         found = _columns(value)
         return _state(value) if found is None else found
     except Exception:  # a frame on a cluster, a text that fails: nobody may say that two of these are equal
         return {" (not readable)": next(_UNREADABLE)}
+
+
+def _beside(value: Any) -> dict[str, Any]:
+    """What a container carries besides what it holds: attributes of a class of its own, what it answers to other keys."""
+    found = {f".{name}": held for name, held in getattr(value, "__dict__", {}).items()}
+    return found | ({".default_factory": value.default_factory} if isinstance(value, defaultdict) else {})
 
 
 def _function(value: FunctionType | MethodType) -> dict[str, Any]:
@@ -84,8 +92,13 @@ def _function(value: FunctionType | MethodType) -> dict[str, Any]:
             cells[f" (keeps {name})"] = cell.cell_contents
         except ValueError:  # not filled yet
             cells[f" (keeps {name})"] = None
-    place = code.co_filename, code.co_firstlineno, code.co_qualname, code.co_code
-    return {" (code)": repr(place), ".__defaults__": (value.__defaults__, value.__kwdefaults__), **cells}
+    kept = {".__defaults__": (value.__defaults__, value.__kwdefaults__), **cells, **_beside(value)}
+    return {" (code)": _text_of_code(code), **kept}
+
+
+def _text_of_code(code: CodeType) -> str:
+    constants = [_text_of_code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    return repr((code.co_filename, code.co_firstlineno, code.co_qualname, code.co_code, code.co_names, constants))
 
 
 def _columns(value: Any) -> dict[str, Any] | None:
@@ -95,16 +108,35 @@ def _columns(value: Any) -> dict[str, Any] | None:
     if isinstance(value, np.ndarray):
         return {".shape": value.shape, ".flat": value.ravel().tolist()} if value.dtype.hasobject else None
     if hasattr(value, "to_pydict"):  # Arrow
-        return {".to_pydict()": value.to_pydict()}
+        return {".schema": value.schema.to_string(show_schema_metadata=True), ".to_pydict()": value.to_pydict()}
     if hasattr(value, "to_numpy"):  # pandas and Polars
-        held = np.asarray(value.to_numpy())
-        return {".columns": list(getattr(value, "columns", [])), ".index": _index(value), ".to_numpy()": held}
+        held = {".to_numpy()": np.asarray(value.to_numpy()), ".attrs": getattr(value, "attrs", None)}
+        return {
+            ".columns": list(getattr(value, "columns", [])),
+            ".index": _index(value),
+            ".types": _types(value),
+            **held,
+        }
     return None
 
 
 def _index(value: Any) -> Any:
     index: Any = getattr(value, "index", None)  # of Polars and Arrow a method, if there is one
-    return index.to_numpy() if hasattr(index, "to_numpy") else None
+    if not hasattr(index, "to_numpy"):
+        return None
+    return {"values": index.to_numpy(), "names": list(index.names), "freq": str(getattr(index, "freqstr", None))}
+
+
+def _types(value: Any) -> list[Any]:
+    """The types of the columns, and the categories that a type lists, present or not."""
+    held = getattr(value, "dtypes", getattr(value, "dtype", None))
+    each = list(held) if hasattr(held, "__iter__") and not isinstance(held, np.dtype) else [held]
+    return [(str(kind), [str(one) for one in _categories(kind)]) for kind in each]
+
+
+def _categories(kind: Any) -> Any:
+    found = getattr(kind, "categories", None)
+    return () if found is None or callable(found) else found
 
 
 def _state(value: Any) -> dict[str, Any] | None:
@@ -114,6 +146,11 @@ def _state(value: Any) -> dict[str, Any] | None:
     if isinstance(value, np.generic) or _is_tensor(value):
         return None
     printed = {} if getattr(type(value), "__repr__", None) is object.__repr__ else {" as printed": repr(value)}
+    if isinstance(value, BytesIO | StringIO):
+        return {".getvalue()": value.getvalue(), **vars(value)}
+    if "<locals>" in type(value).__qualname__:  # a class made in a run: its methods may keep what the run knew
+        made = {name: getattr(part, "fget", part) for name, part in vars(type(value)).items()}
+        printed |= {f" (method {name})": part for name, part in made.items() if isinstance(part, FunctionType)}
     if hasattr(value, "__dict__"):
         return {**printed, **{f".{name}": held for name, held in vars(value).items()}}
     try:

@@ -32,6 +32,15 @@ def _told(result: Any) -> Any:
     return list(islice(result, _MOST)) if isinstance(result, GeneratorType) else result
 
 
+def _words(problem: BaseException | None) -> str:
+    """An exception with its notes, and with those that a traceback prints above it."""
+    if problem is None:
+        return ""
+    notes = getattr(problem, "__notes__", [])
+    above = problem.__cause__ or (None if problem.__suppress_context__ else problem.__context__)
+    return "\n".join([f"{type(problem).__name__}: {problem}", *map(str, notes), *filter(None, [_words(above)])])
+
+
 def run_watched(pipeline: Callable[[Any], Any], data: object) -> Ending:
     """Run it once and keep what it showed; an exception, or an attempt to end the program, is an ending too.
 
@@ -45,7 +54,7 @@ def run_watched(pipeline: Callable[[Any], Any], data: object) -> Ending:
             try:
                 result = _told(pipeline(data))
             except (Exception, SystemExit) as problem:
-                exception = f"{type(problem).__name__}: {problem}"
+                exception = _words(problem)
     warned = tuple(f"{w.category.__name__}: {w.message}" for w in caught)
     return Ending(
         result,

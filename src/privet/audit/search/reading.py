@@ -13,6 +13,7 @@ import re
 import struct
 import threading
 import weakref
+from collections import ChainMap, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence as SequenceABC, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -419,7 +420,9 @@ _LEAVES = frozenset(
 @lru_cache(maxsize=4_096)
 def _carries(kind: type) -> bool:
     """True if a type of number, text or container has room for attributes: a class that was derived may hide some
-    there."""
+    there, and a few of Python's own answer to more than they hold."""
+    if issubclass(kind, ChainMap | defaultdict | deque):
+        return True
     if kind.__module__ in ("builtins", "numpy", "numpy.ma", "collections") or issubclass(
         kind, enum.Enum | np.ma.MaskedArray
     ):

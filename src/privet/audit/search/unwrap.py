@@ -1,8 +1,10 @@
 """Ways to take an unknown object apart, by what it can do; None where a way does not lead in."""
 
+import contextlib
 import dataclasses
 import io
 import itertools
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
@@ -108,6 +110,7 @@ def about(value: object) -> dict[str, Any]:
     found["attrs"] = dict(getattr(value, "attrs", None) or {})
     index = getattr(value, "index", None)
     found["index"] = [str(name) for name in getattr(index, "names", []) if name is not None]
+    found["steps"] = [str(step)] if (step := getattr(index, "freqstr", None)) is not None else []
     dtypes = getattr(value, "dtypes", getattr(value, "dtype", None))
     dtypes = [dtypes] if not isinstance(dtypes, Iterable) or isinstance(dtypes, str) else list(dtypes)
     every = [getattr(dtype, "categories", None) for dtype in dtypes]
@@ -184,7 +187,10 @@ def _function(value: Any) -> Any:
     held["constants"] = [each for each in constants if isinstance(each, str | bytes | int | float | complex | tuple)]
     cells = getattr(value, "__closure__", None) or ()
     found = {name: part for name, part in held.items() if part and not isinstance(part, ModuleType)}
-    return found | {f"cell {j}": cell.cell_contents for j, cell in enumerate(cells)} or None
+    for j, cell in enumerate(cells):
+        with contextlib.suppress(ValueError):  # a cell that is not filled yet holds nothing
+            found[f"cell {j}"] = cell.cell_contents
+    return found or None
 
 
 def attributes(value: object) -> dict[str, Any]:
@@ -203,6 +209,10 @@ def attributes(value: object) -> dict[str, Any]:
             inner = f"_{kind.__name__.lstrip('_')}{name}" if name[:2] == "__" and name[-2:] != "__" else name
             if name not in ("__dict__", "__weakref__") and hasattr(value, inner):
                 found[name] = getattr(value, inner)
+    if isinstance(value, defaultdict) and value.default_factory is not None:
+        found["default_factory"] = value.default_factory  # what it answers to any other key
+    if isinstance(value, deque) and value.maxlen is not None:
+        found["maxlen"] = value.maxlen
     return found
 
 

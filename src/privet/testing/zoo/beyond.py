@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, final
 
 from privet import accounting, mechanisms
+from privet.noise import bernoulli
 from privet.privacy import ApproxLoss, GaussianLoss
 from privet.testing.zoo.entry import ONE, STEP, Entry, laplace
 
@@ -41,6 +43,18 @@ def _asks_twice(exact: bool) -> Callable[[tuple[int, ...]], Any]:
     return pipeline
 
 
+def _ends(exact: bool) -> Callable[[tuple[int, ...]], Any]:
+    count = mechanisms.Count.for_budget(epsilon=0.25)
+
+    def pipeline(rows: tuple[int, ...]) -> tuple[list[int], bool]:
+        answers: list[int] = []
+        while len(answers) < 12 and (not answers or answers[-1] != (len(rows) if exact else 3)):
+            answers.append(count.release(list(rows)).value)
+        return answers, bool(bernoulli(p=Fraction(1, 2)))
+
+    return pipeline
+
+
 BEYOND = (
     Entry(
         number=7, name="classic Gaussian formula at epsilon 16", feature="profile", by="exact",
@@ -60,5 +74,11 @@ BEYOND = (
         left=(1, 8, 9), right=(1, 8),
         story="Whether a second question is asked is decided by the exact count, not by the noisy one.",
         broken=_asks_twice(exact=True), sound=_asks_twice(exact=False),
+    ),
+    Entry(
+        number=122, name="a loop that ends when the exact loss is small", feature="count of calls", by="replay",
+        claim=ONE, left=(1, 8, 9), right=(1, 8),
+        story="Rounds go on until an answer is right, which shows under some noise only; a public coin accuses nobody.",
+        broken=_ends(exact=True), sound=_ends(exact=False),
     ),
 )  # fmt: skip
