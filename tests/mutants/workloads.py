@@ -180,8 +180,8 @@ plant(
 )
 plant("Haar: halves that differ by one", "workloads:Haar._farthest", "(2 * weight if norm", "(weight if norm")
 plant("Haar: levels below a pair are free", "workloads:Haar._farthest", "+ 2 * below)", "+ below)")
-plant("residuals: pairs that agree", "workloads:Residuals._length", "prod(-n if i in moved", "prod(n if i in moved")
-plant("residuals: shorter columns", "workloads:Residuals._length", "else n * (n - 1) for", "else (n - 1) for")
+plant("residuals: pairs that agree", "workloads:Residuals._products", "Fraction(-1, self", "Fraction(1, self")
+plant("residuals: shorter columns", "workloads:Residuals._square", "prod(n * (n - 1) for", "prod((n - 1) for")
 plant(
     "quadtree: no pair is apart", "workloads:Squares._farthest", "else self._tree._farthest(norm)", "else Fraction(0)"
 )

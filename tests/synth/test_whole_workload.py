@@ -24,6 +24,7 @@ from privet.synth.marginal_workload import MarginalWorkload
 from privet.synth.small_examples import data_of, task_of
 from privet.synth.whole_workload import WholeWorkload, noisy_distance
 from privet.workloads import LinearQueries
+from tests.calls import calls_of
 from tests.synth.tables import coded_table
 
 SIZES = (3, 3, 4, 4)
@@ -333,3 +334,21 @@ def test_the_parts_of_a_run_follow_from_releases_alone(promise: Guarantee) -> No
         second = plan.release(data_of(np.zeros((5, 4), dtype=np.int64)), source=Seeded(1)).value
     assert again == [mechanism for mechanism, _ in noted]
     assert all(np.array_equal(first.table(each), second.table(each)) for each in PAIRS)
+
+
+@pytest.mark.parametrize(("relation", "columns"), [("add_remove", 14), ("replace", 11)])
+def test_work_of_many_tables_grows_with_what_they_hold(relation: str, columns: int) -> None:
+    """A look at all tables of three of so many binary columns was a walk through all sets for each table, or, where rows
+    are replaced, through all sets for each way in which two rows may differ: minutes of work at twenty columns."""
+
+    def look() -> None:
+        task = task_of(relation, (2,) * columns)
+        whole = WholeWorkload.of(MarginalWorkload.of(3, task), task)
+        part = whole.part(Guarantee(rho=1.0))
+        assert isinstance(part, LinearQueries)
+        whole.deviations(part)
+        flat = np.zeros(8 * len(whole.weights), dtype=np.int64)
+        whole.read(part, part.release(flat, source=Seeded(1)).value)
+
+    work = calls_of(look)
+    assert work < 4 * 10**6

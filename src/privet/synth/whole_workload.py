@@ -89,10 +89,10 @@ class WholeWorkload:
         if isinstance(part, DiscreteLaplace):
             return dict.fromkeys(self.weights, deviation(part))
         design: Any = part.design
-        found = {}
+        found, groups = {}, design.groups
         for each in self.weights:
             places, weights = design.table_weights(each)
-            sizes, finest = zip(*(design.groups[k] for k in places), strict=True)
+            sizes, finest = zip(*(groups[k] for k in places), strict=True)
             scales = np.repeat([part.scale / float(weight) for weight in finest], sizes)
             found[each] = math.sqrt(float(np.sum((weights * scales) ** 2)))
         return found

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import accumulate, chain, combinations
 from math import prod
 from typing import Any, final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.mechanisms import storable
@@ -107,21 +108,33 @@ class Residuals(Design):
 
     def table(self, measured: Array, attributes: Attributes) -> Array:
         """One marginal, rebuilt from the measurements of its own sets alone."""
-        found, start = np.zeros([self.domain[i] for i in attributes]), 0
-        for part in self.parts:
-            size = self._values(part)
-            if set(part) <= set(attributes):
-                each = np.asarray(measured[start : start + size], dtype=float).reshape([self.domain[i] for i in part])
-                for axis in range(len(part)):
-                    each = each - np.mean(each, axis=axis, keepdims=True)
-                found += each.reshape([self.domain[i] if i in part else 1 for i in attributes])
-            start += size
+        found = np.zeros([self.domain[i] for i in attributes])
+        for place in self._within(attributes):
+            part, start = self.parts[place], self._starts[place]
+            sizes = [self.domain[i] for i in part]
+            each = np.asarray(measured[start : start + prod(sizes)], dtype=float).reshape(sizes)
+            for axis in range(len(part)):
+                each = each - np.mean(each, axis=axis, keepdims=True)
+            found += each.reshape([self.domain[i] if i in part else 1 for i in attributes])
         return found / self._values(attributes)
+
+    @kept_property
+    def _places(self) -> dict[Attributes, int]:
+        return {part: place for place, part in enumerate(self.parts)}
+
+    @kept_property
+    def _starts(self) -> tuple[int, ...]:
+        """Where the measurements of each set begin."""
+        return (0, *accumulate(self._values(part) for part in self.parts))
+
+    def _within(self, attributes: Attributes) -> tuple[int, ...]:
+        """The places of the sets within a table, in their order."""
+        return tuple(sorted(self._places[part] for part in subsets(attributes) if part in self._places))
 
     def table_weights(self, attributes: Attributes) -> tuple[tuple[int, ...], Array]:
         """The places of the sets that a marginal is rebuilt from, and the weights of their measurements in its first cell.
         All cells are alike: the weights of another are these in another order."""
-        places = tuple(k for k, part in enumerate(self.parts) if set(part) <= set(attributes))
+        places = self._within(attributes)
         found = []
         for k in places:
             weights = np.ones(())
@@ -189,26 +202,38 @@ class Residuals(Design):
         )
 
     def _longest(self, norm: NoiseNorm) -> Fraction:
-        return self._length(norm, ())
+        if norm == "l1":
+            pairs = zip(self.parts, self.weights, strict=True)
+            return sum((weight * prod(2 * (self.domain[i] - 1) for i in part) for part, weight in pairs), Fraction(0))
+        return sum(map(self._square, range(len(self.parts))), Fraction(0))
 
-    def _length(self, norm: NoiseNorm, moved: Attributes) -> Fraction:
-        """The l1 norm of a column, or the inner product of two that differ in the attributes `moved`."""
-        total = Fraction(0)
-        for part, weight in zip(self.parts, self.weights, strict=True):
-            if norm == "l1":
-                total += weight * prod(2 * (self.domain[i] - 1) for i in part)
-            else:
-                sizes = ((i, self.domain[i]) for i in part)
-                total += weight**2 * prod(-n if i in moved else n * (n - 1) for i, n in sizes)
-        return total
+    def _square(self, place: int) -> Fraction:
+        """What one set adds to the squared length of a column."""
+        sizes = (self.domain[i] for i in self.parts[place])
+        return self.weights[place] ** 2 * prod(n * (n - 1) for n in sizes)
 
     def _farthest(self, norm: NoiseNorm) -> Fraction:
         """Exact for l2 and few attributes: over the sets in which two cells differ. Else twice the longest column."""
         free = tuple(i for i, size in enumerate(self.domain) if size > 1)
         if norm == "l1" or len(free) > _EXACT:
             return self._longest(norm) * (2 if norm == "l1" else 4)
-        least = min((self._length(norm, moved) for moved in subsets(free) if moved), default=self._longest(norm))
-        return 2 * (self._longest(norm) - least)
+        products = self._products(free)
+        return 2 * (products[0] - min(products[1:], default=products[0]))
+
+    def _products(self, free: Attributes) -> list[Fraction]:
+        """The inner products of two columns that differ in each subset of the attributes, whose places are the bits of an
+        index: column by column, not set by set for each subset."""
+        found = [Fraction(0)] * 2 ** len(free)
+        for place, part in enumerate(self.parts):
+            found[sum(1 << free.index(i) for i in part)] = self._square(place)
+        for bit, i in enumerate(free):
+            turned = Fraction(-1, self.domain[i] - 1)
+            for index in range(len(found)):
+                if not index >> bit & 1:
+                    with_it = index | 1 << bit
+                    same, differs = found[index], found[with_it]
+                    found[index], found[with_it] = same + differs, same + turned * differs
+        return found
 
     @property
     def _widest(self) -> int:
