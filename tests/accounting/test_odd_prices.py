@@ -296,6 +296,12 @@ def test_sums_beyond_what_can_be_planned_are_answered(loss):
     assert accounting.tpr_at(many, 1e-9) == 1.0
 
 
+def test_slopes_that_vanish_divide_nothing():
+    """At epsilon 1e60 the slope of ln delta times delta lies below the doubles."""
+    pair = privacy.FinitePairLoss(p=(0.999999, 1e-06, 0.0), q=(0.75, 0.2499, 0.0001))
+    assert accounting.delta(privacy.PoissonSampled(pair, q=0.999999), epsilon=1e60).upper < 1e-100
+
+
 def test_a_curve_of_very_many_steps_keeps_to_its_nodes(monkeypatch):
     """Coarser nodes do not make the support of many steps shorter: each reaches over a few nodes, however far apart."""
     seen = []

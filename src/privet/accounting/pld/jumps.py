@@ -83,7 +83,7 @@ class JumpSearch:
         if self.asked is None:
             return allowed(Interval(0.0, max(self.epsilon, 1e-12)))
         about = math.exp(min(self.log_delta, 0.0))
-        return allowed(Interval(0.0, about)) / (plan.slope * about)
+        return allowed(Interval(0.0, about)) / max(plan.slope * about, TINY)  # at 1e60 the slope is next to nothing
 
     def interval(
         self, allowed: Callable[[Interval], float], start: Interval, *, two_sided: bool, ignored: float = -math.inf
