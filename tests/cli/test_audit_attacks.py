@@ -245,6 +245,21 @@ def test_yes_and_no_in_a_file_are_the_words_of_the_schema(privet, tmp_path):
     assert "All scores are equal" not in done.out
 
 
+@pytest.mark.parametrize("marks", [("1", "0"), ("1.0", "0.0"), ("True", "False")])
+def test_scores_as_excel_and_pandas_write_them(privet, scores, tmp_path, marks):
+    wanted = privet("audit", "exposure", scores, "--space", "1e9").out
+    yes, no = marks
+    lines = [line[:-1] + (yes if line[-1] == "1" else no) for line in scores.read_text().splitlines()[1:]]
+    (tmp_path / "theirs.csv").write_text("\n".join(["score,inserted", *lines]) + "\n", encoding="utf-8-sig")
+    done = privet("audit", "exposure", tmp_path / "theirs.csv", "--space", "1e9")
+    assert (done.code, done.out.replace("theirs.csv", "scores.csv")) == (0, wanted)
+
+
+def test_columns_that_are_named_by_numbers(tmp_path):
+    (tmp_path / "t.csv").write_text("1,2\n3,4\n5,6\n")
+    assert columns_of(tmp_path / "t.csv", {"1": True})["1"].tolist() == [3.0, 5.0]
+
+
 def test_what_is_missing_in_a_file(tmp_path):
     (tmp_path / "t.csv").write_text("age,ill,sex\n30,yes,\n,no,f\n50,,m\n")
     read = columns_of(tmp_path / "t.csv", {"age": True, "ill": False, "sex": False})

@@ -1,6 +1,5 @@
 """`privet audit model`, `exposure` and `table`: how much a model, a training or a table gives away."""
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,7 +17,7 @@ from privet.cli.audit.shared import (
     claimed,
     columns_of,
     numbers_of,
-    read,
+    scored,
     show,
 )
 from privet.cli.output import check_plot, print_json, progress
@@ -260,12 +259,7 @@ def _records(model: Any, path: Path, label: str | None) -> tuple[list[str], Any,
 def _exposure(file: Path, space: float, copies: int, extrapolate: bool) -> "Exposure":
     from privet import audit
 
-    lines = read(file).splitlines()
-    try:
-        rows = list(csv.DictReader(lines))
-        scores = [(float(row["score"]), ("0", "1").index(row["inserted"].strip())) for row in rows]
-    except (AttributeError, KeyError, ValueError, TypeError, csv.Error):
-        raise InvalidParameter("expected a CSV file with the columns score and inserted (0 or 1)") from None
+    scores = list(zip(*scored(file, "inserted"), strict=True))
     inside, others = ([score for score, put in scores if put == wanted] for wanted in (1, 0))
     if not inside or not others:
         raise InvalidParameter(

@@ -1,6 +1,5 @@
 """`privet audit verify`, `one-run`, `exact` and `key`: what can be judged from a file."""
 
-import csv
 import json as json_text
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +9,17 @@ import typer
 
 from privet.cli import options as o
 from privet.cli.audit.own import ClaimOption, DeltaOption, EpsilonOption, WhichOption
-from privet.cli.audit.shared import CertificateOption, KeyOption, PageOption, audit_app, claimed, read, show, write
+from privet.cli.audit.shared import (
+    CertificateOption,
+    KeyOption,
+    PageOption,
+    audit_app,
+    claimed,
+    read,
+    scored,
+    show,
+    write,
+)
 from privet.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -88,7 +97,7 @@ def one_run(
 
     from privet import audit
 
-    scores, included = _scores(read(file))
+    scores, included = scored(file, "included")
     coins: Any = included
     if commitment is not None or opening is not None:
         coins = _opened(commitment, opening, included)
@@ -126,14 +135,6 @@ def exact(
         raise InvalidParameter('expected JSON such as {"left": {"a": "3/4", "b": "1/4"}, "right": {...}}') from None
     found = audit.exact_pair(*laws, claim=price)
     show(audit.certify(found, name=file.name, key=sign), json=json, certificate=certificate)
-
-
-def _scores(text: str) -> tuple[list[float], list[int]]:
-    rows = list(csv.DictReader(text.splitlines()))
-    try:
-        return [float(row["score"]) for row in rows], [int(row["included"]) for row in rows]
-    except (KeyError, ValueError, TypeError):
-        raise InvalidParameter("expected a CSV file with the columns score and included (0 or 1)") from None
 
 
 def _opened(commitment: str | None, opening: Path | None, included: list[int]) -> "Coins":

@@ -164,18 +164,45 @@ def columns_of(path: Path, numbers: Mapping[str, bool] | None = None) -> dict[st
     with duckdb.connect() as connection:
         try:
             parquet = path.suffix == ".parquet"
-            held = connection.read_parquet(str(path)) if parquet else connection.read_csv(str(path), all_varchar=True)
+            held = connection.read_parquet(str(path)) if parquet else _csv(connection, path)
             if not parquet:
                 _check_header(path, len(held.columns))
             missing = [name for name in numbers or () if name not in held.columns]
             if missing:
-                raise InvalidParameter(f"{path.name!r} has no column {missing[0]!r}")
+                told = (
+                    "" if parquet else "; a CSV file names its columns in its first line, and all lines have one length"
+                )
+                raise InvalidParameter(f"{path.name!r} has no column {missing[0]!r}{told}")
             return {
-                name: _column(held, name, None if numbers is None else numbers[name])
+                name: _column(held, name, None if numbers is None else numbers[name], path.name)
                 for name in numbers or held.columns
             }
         except duckdb.Error:
             raise InvalidParameter(f"{path.name!r} cannot be read as Parquet or CSV") from None
+
+
+def scored(file: Path, flag: str) -> tuple[list[float], list[int]]:
+    """The scores of a CSV file, and the column of 0 and 1 beside them, as people's programs write it."""
+    rows = csv.DictReader(read(file).removeprefix("\ufeff").splitlines())
+    wanted = f"expected a CSV file with the columns score and {flag} (0 or 1)"
+    told = f"in {file.name!r} a score is no number, or {flag} is neither 0 nor 1"
+    try:
+        rows.fieldnames = names = [name.strip() for name in rows.fieldnames or ()]
+        if not {"score", flag} <= set(names):
+            told = f"the first line of {file.name!r}, split at commas, names others"
+        read_off = [(float(row["score"]), _FLAGS[row[flag].strip().lower()]) for row in rows]
+    except (AttributeError, KeyError, ValueError, TypeError, csv.Error):
+        raise InvalidParameter(f"{wanted}: {told}") from None
+    return [score for score, _ in read_off], [put for _, put in read_off]
+
+
+_FLAGS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+
+
+def _csv(connection: Any, path: Path) -> Any:
+    """A CSV file as texts; its first line names the columns, whatever stands in it."""
+    named = {"header": True} if path.stat().st_size else {}  # an empty file has no first line
+    return connection.read_csv(str(path), all_varchar=True, **named)
 
 
 def _check_header(path: Path, columns: int) -> None:
@@ -191,7 +218,7 @@ def _check_header(path: Path, columns: int) -> None:
             raise InvalidParameter(f"the first line of {path.name!r} must name the columns, each once")
 
 
-def _column(held: Any, name: str, number: bool | None) -> Any:
+def _column(held: Any, name: str, number: bool | None, file: str) -> Any:
     import numpy as np
 
     quoted = '"' + name.replace('"', '""') + '"'
@@ -199,6 +226,8 @@ def _column(held: Any, name: str, number: bool | None) -> Any:
     strange = f"{number_of} IS NULL AND {quoted} IS NOT NULL"
     wanted = (f"CAST({quoted} AS VARCHAR) AS words", f"COALESCE({number_of}, {yes}) AS number", f"{strange} AS strange")
     read = held.project(", ".join(wanted)).fetchnumpy()
+    if number and np.asarray(read["strange"]).any() and not np.isfinite(np.ma.filled(read["number"], np.nan)).any():
+        raise InvalidParameter(f"the column {name!r} of {file!r} has words alone and no number (a decimal comma?)")
     if number or (number is None and not np.asarray(read["strange"]).any()):
         return np.ma.filled(np.ma.asarray(read["number"], dtype=float), np.nan)
     words = np.ma.asarray(read["words"])
