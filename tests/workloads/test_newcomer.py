@@ -122,6 +122,16 @@ def test_one_clear_refusal(ask, told):
 
 
 @pytest.mark.parametrize(
+    "strategy", [Cells(), Hierarchical(), Wavelet(), SquareRoot(), Optimised(), Fourier(), PIdentity()], ids=str
+)
+def test_empty_queries_are_refused_by_every_strategy(strategy):
+    """Weights were quotients of nothing: a bare ValueError or LinAlgError, or one about other things."""
+    for norm in strategy.norms:
+        with pytest.raises(InvalidParameter, match="asks nothing"):
+            strategy.design(Ranges(16, ((9, 6), (12, 5))), norm)
+
+
+@pytest.mark.parametrize(
     "strategy", [Cells(), Hierarchical(), Wavelet(), SquareRoot(), Optimised(), Fourier()], ids=str
 )
 @pytest.mark.parametrize("promise", [{"epsilon": 1e-17}, {"mu": 1e-17}, {"rho": 1e-40}], ids=str)

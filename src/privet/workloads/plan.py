@@ -18,7 +18,7 @@ from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.linear_queries import LinearQueries
 from privet.workloads.strategy import MATRICES, SEARCHED, Strategy, registered_strategies
 from privet.workloads.weighted import Weighted
-from privet.workloads.workload import Workload
+from privet.workloads.workload import Workload, refuse_empty
 
 _LISTED = 2_000  # queries whose variances are computed one by one
 _ENOUGH = 1.02  # times the bound on every strategy: no search can gain more
@@ -155,8 +155,7 @@ def make_plan(workload: Workload, strategies: list[Strategy] | None, facts: dict
     than 2% to the bound on every strategy, or where it is named."""
     if twice := facts.keys() & promise.keys():
         raise InvalidCall(f"{min(twice)} belongs to the question: give it where that is made, not with the budget")
-    if not workload.block_energy(1) > 0:
-        raise InvalidParameter("this workload asks nothing: every one of its queries is empty")
+    refuse_empty(workload)
     found = list[Candidate]()
     problem: PrivetError = NoGuarantee("no strategy keeps this promise")
     for searched in (False, True):

@@ -8,7 +8,7 @@ from privet._cache import remember
 from privet._calls import door
 from privet.errors import InvalidParameter
 from privet.workloads.design import Design, NoiseNorm
-from privet.workloads.workload import Workload, as_workload
+from privet.workloads.workload import Workload, as_workload, refuse_empty
 
 Lines = Literal["any", "small", "some"]
 SEARCHED = 1_024  # cells up to which a plan tries what is searched for and takes seconds
@@ -61,6 +61,7 @@ class Strategy(ABC):
 
 @remember(2**28)
 def _designed(strategy: Strategy, workload: Workload, norm: NoiseNorm) -> Design:
+    refuse_empty(workload)
     return strategy._design(workload, norm)
 
 

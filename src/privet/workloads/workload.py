@@ -139,6 +139,16 @@ def public_shape(value: object) -> tuple[int, ...]:
     return (public_cells(value),)
 
 
+def refuse_empty(workload: Workload) -> None:
+    """Refuse a workload all of whose queries are empty: there is nothing that weights could be good for.
+
+    >>> from privet.workloads import Prefix
+    >>> refuse_empty(Prefix(4))
+    """
+    if not workload.block_energy(1) > 0:
+        raise InvalidParameter("this workload asks nothing: every one of its queries is empty")
+
+
 def as_workload(value: object) -> Workload:
     """The workload itself; anything else is refused.
 

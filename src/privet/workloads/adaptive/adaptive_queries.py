@@ -9,7 +9,6 @@ import numpy as np
 from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import count, instance, set_frozen
-from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Form, Kept, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit
 from privet.workloads.adaptive.adaptive_grid import AdaptiveGrid, block_lines, noise_of, tile_cuts
@@ -22,7 +21,7 @@ from privet.workloads.families.histograms import admit_histogram
 from privet.workloads.points import Points
 from privet.workloads.prefix import Prefix
 from privet.workloads.product import Product
-from privet.workloads.workload import Workload, as_workload
+from privet.workloads.workload import Workload, as_workload, refuse_empty
 
 
 @final
@@ -60,8 +59,7 @@ class AdaptiveQueries(Algorithm[Any, Any]):
         instance("target", self.target, Guarantee)
         instance("unit", self.unit, Unit)
         set_frozen(self, max_rows=count("max_rows", self.max_rows, 1))
-        if not self.workload.block_energy(1) > 0:
-            raise InvalidParameter("this workload asks nothing: every one of its queries is empty")
+        refuse_empty(self.workload)
         self.strategy._check(self.task)
 
     @classmethod
