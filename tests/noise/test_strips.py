@@ -106,6 +106,29 @@ def test_the_law_and_neither_half_nor_twice_of_it(sigma):
     assert stats.chisquare(np.bincount(drawn & 15, minlength=16)).pvalue > 1e-4  # no gaps in the last digits
 
 
+def test_no_draw_is_used_twice():
+    """In pieces, what rectangles leave is handed out from a store: of 2^54 numbers none should come a second time."""
+    drawn = noise.rounded_gaussian(sigma=2**52, size=150_000, source=noise.Seeded(4))
+    assert len(np.unique(drawn)) == len(drawn)
+
+
+@pytest.mark.parametrize("sigma", [3, 1025, 2**30])
+def test_pieces_are_the_whole(sigma):
+    whole = noise.rounded_gaussian(sigma=sigma, size=50_001, source=noise.Seeded(6))
+    ends = 0
+    for start, part, spare in noise.rounded_gaussian_pieces(sigma=sigma, count=50_001, source=noise.Seeded(6)):
+        assert start == ends
+        assert part.shape == spare.shape
+        assert not np.shares_memory(part, spare)
+        assert np.array_equal(whole[start : start + len(part)], part)
+        spare[:] = -1  # whoever uses it changes nothing
+        ends += len(part)
+    assert ends == 50_001
+    assert sum(len(part) for _, part, _ in noise.rounded_gaussian_pieces(sigma=sigma, count=0)) == 0
+    with pytest.raises(InvalidParameter, match="count"):
+        noise.rounded_gaussian_pieces(sigma=3, count=-1)
+
+
 def outside(count, seed):
     sampler = strips.Strips(Fraction(2**20))
     return sampler, sampler.outside(noise.Seeded(seed).stream(), count) / 2**14

@@ -36,7 +36,10 @@ from privet.noise.parameters import LARGEST_SCALE as LARGEST_SCALE
 from privet.noise.permutation import permutation as permutation
 from privet.noise.poisson import poisson as poisson
 from privet.noise.rounded_cauchy import rounded_cauchy as rounded_cauchy
-from privet.noise.rounded_gaussian import rounded_gaussian as rounded_gaussian
+from privet.noise.rounded_gaussian import (
+    rounded_gaussian as rounded_gaussian,
+    rounded_gaussian_pieces as rounded_gaussian_pieces,
+)
 from privet.noise.rounded_laplace import rounded_laplace as rounded_laplace
 from privet.noise.rounded_staircase import rounded_staircase as rounded_staircase
 from privet.noise.steps import Steps as Steps, whole_steps as whole_steps

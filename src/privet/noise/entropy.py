@@ -94,6 +94,10 @@ class Stream(ABC):
             value = value << 64 | self.word()
         return value >> (-count % 64)
 
+    def drop(self) -> None:
+        """Give up what is buffered: long draws that follow take whole runs of the cipher, which need not be joined."""
+        self._forget()
+
     def _forget(self) -> None:
         self._buffer, self._next, self._single = _EMPTY, 0, []
 

@@ -118,11 +118,11 @@ class KeyedStream:
         if first + many > _MOST // _WORDS:
             raise InvalidParameter("a step has 2^32 numbers of noise: take another step for more")
         out, rest = np.empty(many, dtype=np.int64), [np.empty(0, dtype=np.int64)]
+        scratch = np.empty((2, min(many, _RUN)), dtype=np.int64)
         for start in range(0, many, _RUN):
             part = out[start : start + _RUN]
             words = self.words(NOISE, step, len(part), first + start)
-            strips.inside(words, part)
-            rest.append(start + np.flatnonzero(words >= strips.bounded))
+            rest.append(start + strips.inside(words, part, scratch))
         places = np.concatenate(rest)
         out[places] = self.rest_of(step, first + places, strips)
         return out

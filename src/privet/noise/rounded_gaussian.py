@@ -1,6 +1,7 @@
 """Gaussian noise rounded to the integers: the default Gaussian."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet._numerics import ndtr, ndtri, special
+from privet._validate import whole
 from privet.errors import InvalidParameter
 from privet.noise.draw import Draws
 from privet.noise.entropy import Source, Stream, current
@@ -71,6 +73,29 @@ def rounded_gaussian(
         return drawn
     out[...] = drawn
     return out
+
+
+def rounded_gaussian_pieces(
+    *, sigma: int | float | Fraction, count: int, source: Source | None = None
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+    """The draws of `rounded_gaussian` around 0, some at a time: where they begin, an array of them, and one of that size
+    that may be used; the next draws overwrite both. For noise on vectors that are longer than a cache: the whole noise
+    lies nowhere.
+
+    **Guarantee:** the exact law, as of `rounded_gaussian`, and from a seeded source the same numbers.
+
+    >>> from privet.noise import Seeded
+    >>> whole = rounded_gaussian(sigma=10**6, size=40_000, source=Seeded(1))
+    >>> pieces = rounded_gaussian_pieces(sigma=10**6, count=40_000, source=Seeded(1))
+    >>> all(bool((whole[start:][: len(part)] == part).all()) for start, part, _ in pieces)
+    True
+    """
+    scale, many = positive("sigma", sigma), whole("count", count, 0)
+    strips = kept_strips.get(scale, many) if scale > TABLE_SIGMA else None
+    if strips is not None:
+        return strips.pieces(current(source).stream(), many)
+    drawn: NDArray[np.int64] = draw_rounded(_one, _sample, 0, many, source, given=(scale,))
+    return iter([(0, drawn, np.empty_like(drawn))])
 
 
 def _written_into(out: object, size: Size) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ strip by strip with a coin for the place.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -29,7 +30,7 @@ MARGIN = 2.0**-30  # of a coin, a quotient of differences of densities: 64 ulp o
 SURE = 2.0**-60  # densities below it, over that at 0, are left to exact coins
 _ALL = 1 << BUCKETS
 _PIECE = 1 << 14  # words worked on at a time: they stay in the cache
-_TRIES = 3  # places at a time: about three in four are kept
+_TRIES = 3  # places at a time, of draws whose first place was not kept: about three in four are
 _FLOORS = 1.0 - 2.0**-30  # a rectangle that is that much lower than the curve lies below it, whatever floats say
 _TAIL_MARGIN = 2.0**-34  # 2^-45 for a tail of the normal law, blown up by 2^8: the share of what is left
 
@@ -108,44 +109,63 @@ class Strips:
         self._rest: InversionTable = from_floats(self.law, self.law.floats(), _TAIL_MARGIN)
         # the heights of rectangles in units of the density at 0; a strip without one comes last
         self._taken = np.append(buckets, 0) * (float(leading) * math.sqrt(2.0 * math.pi) / _ALL)
+        self._steep, self._base, self._margins = self._slopes()
         right = np.repeat(np.arange(len(buckets)), buckets)
         strips = np.concatenate([right, ~right, np.zeros(self.law.left, dtype=np.int64)])
         self.bounded = np.uint64((_ALL - self.law.left) << PLACE)  # words from here on belong to no rectangle
-        # what is added to the first bits of a word: the near end of its strip, less the prefix that chose it
-        self.offsets = (strips - np.arange(_ALL)) << self.shift
+        # what is added to the first bits of a word, in half steps: the near end of its strip, less the prefix that chose
+        # it, and half a step, so that what is cut off then is cut off half up
+        self._offsets = ((strips - np.arange(_ALL)) << (self.shift + 1)) + 1
 
     def sample(self, stream: Stream, count: int, out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """`count` independent draws, in `out` where it is given: all that lie in rectangles, then the others together."""
+        """`count` independent draws, in `out` where it is given."""
         out = np.empty(count, dtype=np.int64) if out is None else out
-        rest, scratch = [np.empty(0, dtype=np.int64)], np.empty((2, min(count, _PIECE)), dtype=np.int64)
-        for start in range(0, count, _PIECE):
-            part = out[start : start + _PIECE]
-            words = stream.words(len(part))
-            self.inside(words, part, scratch)
-            rest.append(start + np.flatnonzero(words >= self.bounded))
-        places = np.concatenate(rest)
-        if len(places):
-            out[places] = self.outside(stream, len(places))
+        for _ in self.pieces(stream, count, out):
+            pass
         return out
 
-    def inside(self, words: Words, out: NDArray[np.int64], scratch: NDArray[np.int64] | None = None) -> None:
-        """Words in steps, where they belong to a rectangle: its strip by the first bits, the place by those after them.
-        `scratch` is memory of two rows that may be used.
+    def pieces(
+        self, stream: Stream, count: int, out: NDArray[np.int64] | None = None
+    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """The same draws some at a time: where they begin, memory that the next ones overwrite, or a part of `out`, and as
+        much memory that may be used in between.
         """
-        np.right_shift(words, np.uint64(PLACE - self.shift - 1), out=out.view(np.uint64))
-        out += 1
-        out >>= 1  # half a step goes up: one more bit decides, and nothing is close
+        size = min(count, _PIECE)
+        held, scratch = np.empty(size if out is None else 0, dtype=np.int64), np.empty((2, size), dtype=np.int64)
+        others = np.empty(0, dtype=np.int64)  # draws from what rectangles leave: each is used once
+        for start in range(0, count, _PIECE):
+            stop = min(start + _PIECE, count)
+            part = held[: stop - start] if out is None else out[start:stop]
+            places = self.inside(stream.words(len(part)), part, scratch)
+            if len(places) > len(others):  # as many at once as will be asked for: they are quicker in company
+                share = (count - stop) * self.law.left / _ALL
+                more = len(places) - len(others) + int(share + 2.0 * math.sqrt(share))
+                others = np.concatenate([others, self.outside(stream, more)])
+                stream.drop()
+            part[places], others = others[: len(places)], others[len(places) :]
+            yield start, part, scratch[0, : len(part)]
+
+    def inside(
+        self, words: Words, out: NDArray[np.int64], scratch: NDArray[np.int64] | None = None
+    ) -> NDArray[np.intp]:
+        """Words in steps, where they belong to a rectangle: its strip by the first bits, the place by those after them.
+        The places of all others come back. `scratch` is memory of two rows that may be used.
+        """
         prefixes, added = np.empty((2, len(out)), dtype=np.int64) if scratch is None else scratch[:, : len(out)]
         np.right_shift(words, np.uint64(PLACE), out=prefixes.view(np.uint64))
         # every prefix has its place in the table: "clip" changes none, and is the quickest way to read it
-        out += self.offsets.take(prefixes, out=added, mode="clip")
+        self._offsets.take(prefixes, out=added, mode="clip")
+        np.right_shift(words, np.uint64(PLACE - self.shift - 1), out=out.view(np.uint64))
+        out += added
+        out >>= 1  # half a step went up: one more bit decides, and nothing is close
+        return np.flatnonzero(words >= self.bounded)
 
     def outside(self, stream: Stream, count: int) -> NDArray[np.int64]:
         """`count` draws from what the rectangles leave: a strip, a side, and places until one is kept."""
         strips = self._rest.sample(stream, count).astype(np.int64)
-        places, todo = np.empty(count, dtype=np.uint64), np.arange(count)
+        places, todo, turns = np.empty(count, dtype=np.uint64), np.arange(count), 1
         while len(todo):
-            tries = stream.words(_TRIES * len(todo)).reshape(_TRIES, -1)
+            tries, turns = stream.words(turns * len(todo)).reshape(turns, -1), _TRIES
             kept = self._kept(stream, np.broadcast_to(strips[todo], tries.shape).reshape(-1), tries.reshape(-1))
             first = kept.reshape(tries.shape).argmax(axis=0)  # the first that was kept, or 0 where none was
             places[todo] = tries[first, np.arange(len(todo))]
@@ -200,7 +220,7 @@ class Strips:
         low, high = self._rest.thresholds()
         places = np.arange(len(high))
         return {
-            "strips": (self.offsets >> self.shift) + np.arange(_ALL),
+            "strips": (self._offsets >> (self.shift + 1)) + np.arange(_ALL),
             "low": low.view(np.int64),
             "high": high.view(np.int64),
             "near": self._near(places),
@@ -218,14 +238,20 @@ class Strips:
 
     def _chances(self, strips: NDArray[np.int64], places: Words) -> tuple[Array, Array]:
         """The same chances in floats, and what they may be off by."""
-        v, leading = places * TO_UNIT, float(self.law.leading)
-        inside = self._taken[np.minimum(strips, len(self._taken) - 1)]
-        near = self._near(strips)
-        here = near * np.exp(v * (strips + 0.5 * v) * (-1.0 / leading**2))
-        with np.errstate(invalid="ignore"):  # far out, where no float is left: the exact coin decides
-            chance = np.where(near - inside > 0.0, (here - inside) / (near - inside), 0.5)
+        v, at = places * TO_UNIT, np.minimum(strips, len(self._steep) - 1)
+        fallen = 1.0 - np.exp(v * (strips + 0.5 * v) * (-1.0 / float(self.law.leading) ** 2))
+        return self._base[at] - self._steep[at] * fallen, self._margins[at]
+
+    def _slopes(self) -> tuple[Array, Array, Array]:
+        """For each strip that floats know: the density at its near end over the largest that is left in it, by which a
+        chance falls with the density; the chance at that end, and the margin. Far out the exact coin decides.
+        """
+        near = self._near(np.arange(int(10 * self.law.leading)))
         sure = near > SURE
-        return np.where(sure, chance, 0.5), np.where(sure, MARGIN, 1.0)
+        taken = np.zeros(len(near))
+        taken[: len(self._taken)] = self._taken
+        steep = np.divide(near, near - taken, out=np.zeros(len(near)), where=sure)
+        return steep, np.where(sure, 1.0, 0.5), np.where(sure, MARGIN, 1.0)
 
     def _coin(self, stream: Stream, strip: int, place: int) -> Enclosure:
         """The same chance, enclosed: the place is known to more bits than are asked for."""
