@@ -1,6 +1,7 @@
 """Noise of a training step: the law that is priced, on the grid that is charged."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -187,6 +188,29 @@ def test_large_sums_and_large_noise_are_added_exactly(far):
     zero = step.release(np.zeros(4), source=noise.Seeded(2)).value / step.grid.width
     moved = step.release(np.full(4, far * step.grid.width), source=noise.Seeded(2)).value / step.grid.width
     assert [int(a) for a in moved] == [int(float(int(far) + int(b))) for b in zero]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_large_noise_is_added_exactly(strict, monkeypatch):
+    """Noise near the end of what a double holds: the quick way leaves what does not fit to the long one."""
+    small = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=20_000, strict=strict)
+    step = replace(small, noise_multiplier=float(2**51 / small._reach))
+    numbers = np.zeros(step.dimension, dtype=np.int64) if strict else np.linspace(-9.0, 9.0, step.dimension)
+    found = step.release(numbers, source=noise.Seeded(5)).value
+    assert stats.chisquare(cells(found, step.sigma)).pvalue > 1e-4
+    monkeypatch.setattr(StepNoise, "_added_quickly", lambda self, *given: False)
+    assert (found == step.release(numbers, source=noise.Seeded(5)).value).all()
+
+
+def test_a_single_release_is_the_double_one_in_float32():
+    step = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=2**15 + 7)
+    numbers = np.linspace(-3.0, 3.0, step.dimension)
+    numbers[2**14 + 1] = np.inf  # the second piece goes the long way
+    double = step.release(numbers, source=noise.Seeded(8)).value
+    single = replace(step, single=True).release(numbers, source=noise.Seeded(8)).value
+    assert (double.dtype, single.dtype) == (np.float64, np.float32)
+    assert (single == double.astype(np.float32)).all()
+    assert replace(step, single=True).loss == step.loss
 
 
 def test_replays_hold_sums_against_the_reach():

@@ -48,13 +48,13 @@ plant(
 plant(
     "step: one noise for all coordinates",
     "deep:StepNoise._added_quickly",
-    "drawn += here.view(np.int64)",
-    "drawn[:] = drawn[0] + here.view(np.int64)",
+    "bits += drawn",
+    "bits += drawn[0]",
 )
 plant(
     "step: sums that do not fit are added to bits all the same",
     "deep:StepNoise._added_quickly",
-    "if not (fits and drawn.min() > -_QUICK and drawn.max() < _QUICK):",
+    "if not (float(numbers.min()) > -near and float(numbers.max()) < near):",
     "if False:",
 )
 plant(
@@ -158,9 +158,29 @@ plant(
 plant(
     "strips: half a step goes down",
     "noise:Strips.inside",
-    "out += 1\n",
-    "out += 0\n",
+    "out += added\n",
+    "out += added - 1\n",
     "tests/noise/test_strips.py",
+)
+plant(
+    "strips: what is left is drawn once for all pieces",
+    "noise:Strips.pieces",
+    "part[places], others = others[: len(places)], others[len(places) :]",
+    "part[places] = others[: len(places)]",
+    "tests/noise/test_strips.py",
+)
+plant(
+    "step: noise that does not fit is added to bits all the same",
+    "deep:StepNoise._added_quickly",
+    "if not (bits.min() > code - _WIDE and bits.max() < code + _WIDE):",
+    "if False:",
+)
+plant(
+    "step: the sum of a step is held until the next one is there",
+    "deep:Training._block",
+    "del total, value, noisy",
+    "pass",
+    "tests/deep/test_trainer.py",
 )
 plant(
     "strips: what is left is always positive",

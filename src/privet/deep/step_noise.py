@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Unpack, final
 
@@ -23,8 +23,8 @@ _FINER = 20  # rounding enlarges the sensitivity by at most 2^-20 of it, which i
 _STRICT = 29  # the clip has 2^29 steps or more, and at most 2^30: squares of a clipped record fit 64-bit integers
 _FARTHEST = 2**61  # steps of a sum saturate here, which brings no two of them farther apart
 _LARGEST = 2**52  # of the noise in steps: then sum and noise stay in 64 bits
-_PIECE = 2**14  # numbers worked on at a time: they stay in the cache
 _QUICK = 2.0**50
+_WIDE = 2**51
 _ROUNDS = 1.5 * 2.0**52  # doubles near it are the whole numbers
 
 
@@ -37,7 +37,8 @@ class StepNoise(Mechanism[Any, Any]):
     The sum is `dimension` numbers, to which one record adds a vector of l2 norm at most `clip`. It is rounded to a public
     grid, a power of two chosen from clip and dimension, and noise is added in whole steps of that grid, exactly. Numbers
     that are not finite count as 0. With `strict` the value is made of whole steps: `exact_steps` of the records' clipped
-    gradients, added up in any order and in any number of pieces.
+    gradients, added up in any order and in any number of pieces. With `single` what comes out is rounded to float32, which
+    takes half the memory.
 
     **Guarantee:** that of the continuous Gaussian mechanism with `noise_multiplier`, exactly and in every dimension.
     **Sensitivity:** l2: clip under add/remove and zero-out, twice that under replace, times the group; rounding to the grid
@@ -58,6 +59,7 @@ class StepNoise(Mechanism[Any, Any]):
     noise_multiplier: float
     dimension: int
     strict: bool = False
+    single: bool = False
     unit: Unit = field(default=Unit())
     at: float | None = field(default=None, repr=False)
 
@@ -67,6 +69,7 @@ class StepNoise(Mechanism[Any, Any]):
         set_frozen(self, noise_multiplier=above("noise_multiplier", self.noise_multiplier, 0.0))
         set_frozen(self, dimension=count("dimension", self.dimension, 1))
         flag("strict", self.strict)
+        flag("single", self.single)
         if not 1e-100 <= self.clip <= 1e100:
             raise InvalidParameter(f"clip must lie between 1e-100 and 1e100, got {self.clip:g}: scale the loss instead")
         if not 1 <= self._sigma <= _LARGEST:
@@ -164,45 +167,50 @@ class StepNoise(Mechanism[Any, Any]):
         return np.ascontiguousarray(_as_array(value))
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
-        out = np.empty((runs, self.dimension))
+        out = np.empty((runs, self.dimension), dtype=np.float32 if self.single else np.float64)
         for row in out:
-            self._add_noise(prepared, source, row)
+            with np.errstate(over="ignore"):  # beyond float32 is infinity
+                self._add_noise(prepared, source, row)
         return out
 
-    def add_noise(self, vector: Array, source: Source) -> Array:
-        """The protected sum, as doubles on the grid: what a release draws, without its stamps. Not for other callers: it
-        neither asks nor pays.
-        """
-        row: Array = self._draw(vector, 1, source)[0]
-        return row
-
     def _add_noise(self, vector: Array, source: Source, out: Array) -> None:
-        """The protected sum, as doubles on the grid, each of them one rounding of the exact sum: a function of it."""
-        drawn = out.view(np.int64)  # noise lies where the sum will stand: its bits become those of the sum
-        noise.rounded_gaussian(sigma=self._sigma, source=source, out=drawn)
-        here = np.empty(_PIECE)
-        for start in range(0, self.dimension, _PIECE):
-            part = slice(start, start + _PIECE)
-            numbers = vector[part]
-            if self.strict or not self._added_quickly(numbers, drawn[part], out[part], here[: len(numbers)]):
-                out[part] = self._on_grid(numbers) + drawn[part]
-            out[part] *= self.grid.width
-
-    def _added_quickly(self, numbers: Array, drawn: NDArray[np.int64], out: Array, here: Array) -> bool:
-        """Sums of whole steps and noise in `out`, which has the memory of `drawn`, or False where one of them has 2^50
-        steps or is not finite: they are the same, digit for digit, as those of the long way.
-
-        To a double below 2^50 in size 1.5 * 2^52 is added: that rounds it to a whole number, and the bits of the sum, read
-        as an integer, are that number plus a constant. Noise is added to the bits.
+        """The protected sum, as doubles on the grid, each of them one rounding of the exact sum: a function of it, as are
+        these rounded to float32. Noise lies in a piece of memory that stays in the cache, and is gone with it.
         """
-        np.multiply(numbers, self._per_step, out=here, dtype=np.float64)
-        fits = here.min() > -_QUICK and here.max() < _QUICK  # false, too, where one is no number
-        if not (fits and drawn.min() > -_QUICK and drawn.max() < _QUICK):
+        for start, drawn, spare in noise.rounded_gaussian_pieces(
+            sigma=self._sigma, count=self.dimension, source=source
+        ):
+            part = slice(start, start + len(drawn))
+            if not self._added_quickly(vector[part], drawn, out[part], spare):
+                sums = self._on_grid(vector[part]) + drawn
+                np.multiply(sums, self.grid.width, out=out[part], casting="same_kind")
+
+    def _added_quickly(self, numbers: Array, drawn: NDArray[np.int64], out: Array, bits: NDArray[np.int64]) -> bool:
+        """Sums of whole steps and noise in `out`, or False where a number has 2^50 steps, is not finite, or gets noise of
+        as many: they are the same, digit for digit, as those of the long way. `bits` is memory that may be used.
+
+        To a double below 2^50 steps in size 1.5 * 2^52 of them are added: that rounds it to a whole number of steps, and
+        the bits of the sum, read as an integer, are that number plus a constant. Noise is added to the bits.
+        """
+        here, (middle, code, near) = bits.view(np.float64), self._middle
+        if not (float(numbers.min()) > -near and float(numbers.max()) < near):  # neither, where one is no number
             return False
-        here += _ROUNDS
-        drawn += here.view(np.int64)
-        out -= _ROUNDS
+        if self.strict:
+            np.add(numbers, code, out=bits)
+        else:
+            np.copyto(here, numbers)
+            here += middle
+        bits += drawn
+        if not (bits.min() > code - _WIDE and bits.max() < code + _WIDE):
+            return False
+        np.subtract(here, middle, out=out, casting="same_kind")
         return True
+
+    @kept_property
+    def _middle(self) -> tuple[float, int, float]:
+        """The number that rounds doubles to the grid, its bits, and the size of numbers from which on it does not."""
+        middle = _ROUNDS * self.grid.width
+        return middle, int(np.float64(middle).view(np.int64)), _QUICK * (1.0 if self.strict else self.grid.width)
 
     @kept_property
     def _per_step(self) -> float:
@@ -230,6 +238,7 @@ class StepNoise(Mechanism[Any, Any]):
         yield Example(plain, np.zeros(4), np.full(4, 0.5), Guarantee(1.0, 1e-5))
         moved = cls.for_budget(mu=0.5, clip=0.25, dimension=1, unit=Unit("replace"))
         yield Example(moved, np.array([0.25], dtype=np.float32), np.array([-0.25], dtype=np.float32), Guarantee(mu=0.5))
+        yield Example(replace(plain, single=True), np.zeros(4), np.full(4, 0.5), Guarantee(1.0, 1e-5))
         strict = cls.for_budget(mu=0.5, clip=2.0, dimension=3, strict=True)
         left = strict.exact_steps(np.array([[0.5, 0.0, 3.0]]))
         right = left + strict.exact_steps(np.array([[0.0, 0.0, 9.0]]))
