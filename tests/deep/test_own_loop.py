@@ -160,3 +160,15 @@ def test_a_private_optimizer_takes_steps_of_its_plan_only():
     model = linear()
     with pytest.raises(InvalidParameter, match="closure"):
         Trainer(model, torch.optim.LBFGS(model.parameters()), squared, plan_of())
+
+
+def test_a_model_with_nothing_to_train_is_refused_before_anything_is_paid():
+    """When the optimizer is made, and when the model is frozen afterwards: neither torch's error, nor one about a size."""
+    ledger, plan, model = a_ledger(), plan_of(), linear()
+    with pytest.raises(InvalidParameter, match="nothing would be trained"):
+        private(torch.optim.SGD)(linear().requires_grad_(False), squared, plan, lr=0.1)
+    optimizer = private(torch.optim.SGD)(model, squared, plan, lr=0.1)
+    model.requires_grad_(False)
+    with pytest.raises(InvalidParameter, match="nothing would be trained"):
+        optimizer.step(next(iter(plan.steps(data(), ledger=ledger, key="own"))))
+    assert charges(ledger) == 0

@@ -35,7 +35,10 @@ def private(kind: type[Optimizer]) -> Any:
         def __init__(self, model: nn.Module, per_example_loss: Loss, plan: Plan, **settings: Any) -> None:
             if not isinstance(model, nn.Module):
                 raise InvalidParameter("a private optimizer takes the model itself, not model.parameters()")
-            super().__init__([each for each in model.parameters() if each.requires_grad], **settings)
+            trained = [each for each in model.parameters() if each.requires_grad]
+            if not trained:
+                raise InvalidParameter("no parameter of the model requires a gradient: nothing would be trained")
+            super().__init__(trained, **settings)
             self._gradients = ProtectedGradients(model, per_example_loss, plan)
 
         def step(self, step: Any = None) -> None:

@@ -52,6 +52,8 @@ class ProtectedGradients:
         made-up records of the same shapes: nothing is paid, and no value is looked at.
         """
         records = Records(dataset, form)
+        if not self.trained():
+            raise InvalidParameter("no parameter of the model requires a gradient: nothing would be trained")
         places = {each.device for each in self.model.parameters()}
         if len(places) != 1 or any(each.type == "meta" for each in places):
             raise InvalidParameter("all parameters must lie on one device, and not on 'meta': model.to(device)")
