@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from privet import deep  # noqa: E402
+from privet.deep.engines import bookkeeping  # noqa: E402
 from privet.deep.rules.cost import writes_out  # noqa: E402
 from privet.errors import InvalidParameter  # noqa: E402
 from privet.privacy import Unit  # noqa: E402
@@ -93,6 +94,27 @@ def test_records_that_meet_are_refused():
 def test_the_chunk_changes_nothing(chunk):
     model = Model(lambda layer, x: torch.tanh(layer(x)))
     assert by_hand.furthest(sums(model, chunk=chunk), sums(model)) < 1e-13
+
+
+def test_large_batches_are_computed_in_pieces_of_public_sizes(monkeypatch):
+    """On the CPU no more is held at once than is said, whatever the mask keeps; the sums are the same."""
+    seen = []
+    plain = bookkeeping.Bookkeeping.met
+    monkeypatch.setattr(
+        bookkeeping.Bookkeeping, "met", lambda self, p, x, y: seen.append(len(x)) or plain(self, p, x, y)
+    )
+    model = Model(lambda layer, x: layer(torch.tanh(layer(x))))
+    whole = sums(model)
+    monkeypatch.setattr(bookkeeping, "_AT_ONCE", 40)  # a record has 2 * (4 + 4) numbers and 4 of a bias
+    seen.clear()
+    assert by_hand.furthest(sums(model), whole) < 1e-13
+    assert seen[1:] == [2, 2, 1]  # the first was the check on made-up records
+    for mask in (EVERYONE, ~EVERYONE):
+        seen.clear()
+        deep.make_engine(model, loss, deep.Flat(0.3))(dict(model.named_parameters()), X, Y, mask)
+        assert seen[1:] == [2, 2, 1]
+    monkeypatch.setattr(bookkeeping, "_AT_ONCE", 1)
+    assert by_hand.furthest(sums(model), whole) < 1e-13
 
 
 def test_parameters_are_left_without_gradients():

@@ -1,6 +1,7 @@
 """The trainer: one training whatever its pieces, its optimizer and its data set; what comes out is the state dict."""
 
 import copy
+import weakref
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from privet.deep import (
     StepNoise,
     Trainer,
     TruncatedPoisson,
+    training,
 )
 from privet.deep.batches import exact_sum
 from privet.deep.records import Records
@@ -224,6 +226,44 @@ def test_frozen_parts_and_tied_weights():
     assert not np.array_equal(made.release.value["one.weight"], before["one.weight"].numpy())
     for name in ("body.weight", "body.bias", "mean"):
         assert np.array_equal(made.release.value[name], before[name].numpy())
+
+
+def test_nothing_of_a_step_is_held_while_the_next_is_computed(monkeypatch):
+    """Neither its exact sum nor its noisy one: they are secret, or memory that the next step needs."""
+    held, alive = [], []
+    plain, summed = StepNoise.release, training.exact_sum
+
+    def release(self, value, source=None):
+        made = plain(self, value, source=source)
+        held.extend(weakref.ref(each) for each in (value, made.value))
+        return made
+
+    def exact_sum(*given):
+        alive.extend(each() is not None for each in held)
+        return summed(*given)
+
+    monkeypatch.setattr(StepNoise, "release", release)
+    monkeypatch.setattr(training, "exact_sum", exact_sum)
+    trainer_of(plan_of(steps=20)).fit(data())
+    assert len(alive) > 20
+    assert not any(alive)
+
+
+def test_noise_is_in_the_width_of_the_parameters(monkeypatch):
+    seen = []
+    plain = StepNoise.release
+    monkeypatch.setattr(
+        StepNoise,
+        "release",
+        lambda self, value, source=None: seen.append(self.single) or plain(self, value, source=source),
+    )
+    trainer_of(plan_of(steps=20)).fit(data())
+    model = linear().double()
+    rows, targets = data()
+    Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), squared, plan_of(steps=20)).fit(
+        (rows.double(), targets.double())
+    )
+    assert seen == [True] * 20 + [False] * 20
 
 
 def test_bfloat16_is_released_as_float32():

@@ -25,7 +25,7 @@ plant(
 plant(
     "records beyond the first piece are left out",
     "deep:batches.exact_sum",
-    "total = flat if total is None else total + flat",
+    "total = flat if total is None else total.add_(flat)",
     "total = flat",
     TRAINER,
 )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import reduce
 
 import numpy as np
 import torch
@@ -40,10 +41,36 @@ def exact_sum(engine: Engine, parameters: Mapping[str, Tensor], records: Records
         batch, mask = records.exact_batch(ids[start : start + piece], piece)
         inputs, targets = split(mapped(lambda each: each.to(device), batch))
         sums = engine(parameters, inputs, targets, mask.to(device))
-        flat = torch.cat([sums[name].reshape(-1) for name in sorted(sums)])
-        total = flat if total is None else total + flat
+        flat = joined(sums)
+        total = flat if total is None else total.add_(flat)
     assert total is not None
     return total
+
+
+def joined(sums: dict[str, Tensor]) -> Tensor:
+    """Sums in one vector, in the order of their names. They are taken out of the dictionary: each is given up once it was
+    copied.
+
+    >>> joined({"b": torch.ones(1, 2), "a": torch.zeros(1)}).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    names = sorted(sums)
+    if len(names) == 1:
+        return sums.pop(names[0]).reshape(-1)
+    kind = reduce(torch.promote_types, (each.dtype for each in sums.values()))
+    flat = torch.empty(sum(each.numel() for each in sums.values()), dtype=kind, device=next(iter(sums.values())).device)
+    for name, place in zip(names, torch.split(flat, [sums[name].numel() for name in names]), strict=True):
+        place.copy_(sums.pop(name).reshape(-1))
+    return flat
+
+
+def protected_mean(noisy: Array, divisor: float) -> Tensor:
+    """A protected sum over a public number, in the type of the sum.
+
+    >>> protected_mean(np.array([1.0, 3.0], dtype=np.float32), 2.0)
+    tensor([0.5000, 1.5000])
+    """
+    return torch.from_numpy(np.divide(noisy, float(divisor)))
 
 
 def exact_value(total: Tensor, noise: StepNoise) -> Array:

@@ -41,6 +41,7 @@ class Start:
         self.model.zero_grad(set_to_none=True)
         self._trained = {name: each for name, each in self.model.named_parameters() if each.requires_grad}
         self.dimension = sum(each.numel() for each in self._trained.values())
+        self.wide = any(each.dtype == torch.float64 for each in self._trained.values())
         self.digest = self._digested()
 
     def __repr__(self) -> str:

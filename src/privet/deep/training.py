@@ -1,7 +1,7 @@
 """Private training as one algorithm in blocks: what laws and audits look at is what a user runs, stops and resumes."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -10,13 +10,14 @@ from torch import nn
 
 from privet import _progress
 from privet._validate import above, instance, open_fraction, set_frozen
-from privet.deep.batches import exact_sum, exact_value, exact_value_and_votes, piece_size
+from privet.deep.batches import exact_sum, exact_value, exact_value_and_votes, piece_size, protected_mean
 from privet.deep.clipping import AdaptiveQuantile, Flat
 from privet.deep.engines.engine import Engine
 from privet.deep.plan import Plan
 from privet.deep.records import Records
 from privet.deep.sampling import Poisson, coins_of_model, register as samplers
 from privet.deep.start import Start, State
+from privet.deep.step_noise import StepNoise
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import BlockAlgorithm, Example, Form, Numbers, Record, Source, register
 from privet.noise import KeyedStream, own_stream
@@ -109,7 +110,7 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
         if divisor is None:
             counted = self.plan.count.release(size, source=source).value  # type: ignore[union-attr]
             divisor = max(1.0, float(round(self.plan.sampling.expected(int(counted)) or 0.0)))
-        live, engine, added = self.start.live(state), self.engine(), self.plan.step_noise(self.start.dimension)
+        live, engine, added = self.start.live(state), self.engine(), self._step_noise()
         piece = self.knobs.physical_batch or piece_size(divisor, self.plan.sampling.largest)
         average, done, clip = state["average"], state["step"], state.get("clip")
         mixing = self.plan.sampling.mixing()  # past sums are secret: they end with this block, and no state holds them
@@ -134,13 +135,20 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                         noisy = mixing.read(noisy)
                     if clip is not None and isinstance(self.plan.clip, AdaptiveQuantile):
                         noisy, clip = self.plan.clip.read(noisy, clip, divisor)
-                    live.step(torch.as_tensor(noisy / divisor))
+                    live.step(protected_mean(noisy, divisor))
+                    del total, value, noisy  # the next step needs the memory
                     average, done = self._averaged(average, live, done), done + 1
                     work.advance()
         after = self.start.state_after(
             live, {**state, "divisor": divisor, "step": done, "average": average, "clip": clip}
         )
         return {**after, "stopped": self.stop is not None and bool(self.stop(done, self._result(after)))}
+
+    def _step_noise(self) -> StepNoise:
+        """The noise of a step: in float32 where nothing but parameters of at most that width is computed from it."""
+        added = self.plan.step_noise(self.start.dimension)
+        mixed = self.plan.correlated or isinstance(self.plan.clip, AdaptiveQuantile)
+        return added if mixed or self.start.wide else replace(added, single=True)
 
     def _averaged(self, average: Any, live: Any, done: int) -> Any:
         """A running mean of the weights, which begins as their plain mean."""

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.graph import GradientEdge, get_gradient_edge
+from torch.linalg import vector_norm
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from privet.deep.clipping import Clip
@@ -28,7 +29,6 @@ from privet.deep.engines.engine import (
 from privet.deep.engines.microbatch import Microbatch
 from privet.deep.engines.public import NoCoins, public_like
 from privet.deep.engines.watch import Watch, noticed
-from privet.deep.engines.written_out import norms as written_out
 from privet.deep.rules.term import shares, weight_term
 from privet.deep.rules.use import Term, Use, Written, sum_type, widened
 from privet.errors import InvalidParameter
@@ -36,6 +36,7 @@ from privet.errors import InvalidParameter
 Met = tuple[list[Use], dict[str, Tensor]]
 
 _AXES = {"conv1d": 1, "conv2d": 2, "conv3d": 3}
+_AT_ONCE = 2**24  # numbers of inputs and gradients of layers held at once on the CPU: 64 MiB in float32
 
 
 class Unfit(Exception):
@@ -54,12 +55,13 @@ class Bookkeeping(Engine):
         self.apart = False
         self.narrow = False  # whether the model computes in less than float32: then two ways to a gradient differ more
         self.outside: frozenset[str] = frozenset()
-        self._checked: set[tuple[object, ...]] = set()
+        self._checked: dict[tuple[object, ...], int] = {}  # the numbers that a record of a form takes
 
     def _sums(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor) -> dict[str, Tensor]:
-        self._check_once(parameters, inputs, targets)
+        numbers = self._check_once(parameters, inputs, targets)
         total: dict[str, Tensor] = {}
-        for part in slices(batch_size(inputs), self.chunk or batch_size(inputs)):
+        size = batch_size(inputs)
+        for part in slices(size, self.chunk or _at_once(size, numbers, mask.device)):
             found = self.summed(parameters, self.met(parameters, rows(inputs, part), rows(targets, part)), mask[part])
             total = {name: total[name].add_(each) if total else each for name, each in found.items()}
         return total
@@ -76,28 +78,38 @@ class Bookkeeping(Engine):
             total[name] = torch.zeros(each.shape, dtype=kind, device=mask.device) if found is None else found
         return total
 
-    def _check_once(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> None:
-        """The start-up check, for each new form of records: on made-up ones, rules must find the true gradients."""
+    def _check_once(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> int:
+        """The start-up check, for each new form of records: on made-up ones, rules must find the true gradients. What
+        comes back is how many numbers are held for one record.
+        """
         form = tuple((each.shape[1:], each.dtype) for each in (*leaves(inputs), *leaves(targets)))
         if form in self._checked:
-            return
+            return self._checked[form]
         taken = {size for each in leaves(inputs) for size in each.shape}
         size = next(each for each in range(3, 100) if each not in taken)  # so that records are no other axis
         batch = public_like(inputs, size), public_like(targets, size)
         near = {
-            name: each + 0.1 * public_like(each, len(each)) if each.ndim else each for name, each in parameters.items()
+            name: public_like(each, len(each), scale=0.1).add_(each) if each.ndim else each
+            for name, each in parameters.items()
         }
         sizes, summed = [], dict[str, Tensor]()
         with NoCoins():
-            terms = terms_of(near, self.met(near, *batch))
+            met = self.met(near, *batch)
+            terms = terms_of(near, met)
             plain = Microbatch(self.losses, self.clip, None)  # as the definition has it: no model is too odd for that
             for row in range(size):
                 found = plain.gradient(near, *(rows(part, slice(row, row + 1)) for part in batch))
-                sizes.append(written_out({name: each[None] for name, each in found.items()}))
-                summed = {name: each + summed[name] if summed else each for name, each in found.items()}
+                sizes.append(
+                    torch.stack([vector_norm(each, dtype=sum_type(each)).double() for each in found.values()]).norm()
+                )
+                summed = {name: summed[name].add_(each) for name, each in found.items()} if summed else found
+                del found
+        del near
         everyone = torch.ones(size, dtype=torch.bool, device=leaves(inputs)[0].device)
-        compare(terms, norms(terms, everyone), torch.cat(sizes), summed, narrow=self.narrow)
-        self._checked.add(form)
+        compare(terms, norms(terms, everyone), torch.stack(sizes), summed, narrow=self.narrow)
+        held = [each.numel() for use in met[0] for each in (use.given, use.back_as_is)]
+        self._checked[form] = (sum(held) + sum(each.numel() for each in met[1].values())) // size
+        return self._checked[form]
 
     def met(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch) -> Met:
         """The finds of one pass: uses of weights that rules measure, and shares that are small enough to be written out."""
@@ -196,6 +208,17 @@ class Bookkeeping(Engine):
         return uses, rest
 
 
+def _at_once(size: int, numbers: int, device: torch.device) -> int:
+    """The number of records of so many numbers each that are computed at once, in pieces of nearly one size: a public
+    choice. An accelerator takes a batch whole, and its memory is the user's to divide.
+
+    >>> _at_once(64, 500_000, torch.device("cpu")), _at_once(512, 12_000, torch.device("cpu"))
+    (32, 512)
+    """
+    pieces = -(-size * numbers // _AT_ONCE) if device.type == "cpu" else 1
+    return -(-size // max(1, min(pieces, size)))
+
+
 def _records_first(use: Use, given: Tensor, back: Tensor) -> list[Use]:
     """The uses behind one call on a single record: for layers on images, one for each image of the record."""
     plain = 2 + _AXES.get(use.kind, 0)  # records, channels, space
@@ -230,7 +253,7 @@ def compare(
     everyone = torch.ones_like(exact, dtype=torch.bool)
     for name, each in summed.items():
         sums = terms[name].total(everyone.to(sum_type(each)), everyone) if name in terms else torch.zeros_like(each)
-        agree = agree and bool((sums - each).abs().max() <= near * exact.max())
+        agree = agree and bool(sums.sub_(each).abs_().max() <= near * exact.max())
     if not agree:
         raise InvalidParameter(
             "on made-up records the quick engine does not find the gradients that the model has, record by record: the "

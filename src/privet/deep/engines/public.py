@@ -11,6 +11,8 @@ from privet.deep.engines.engine import Batch, mapped
 
 _TURN = 0.6180339887498949  # multiples of it, taken modulo 1, fall evenly and never repeat
 
+_PIECE = 2**15  # numbers made at a time: doubles on the way take no memory to speak of
+
 _COINS = (F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, F.alpha_dropout, F.feature_alpha_dropout, torch.dropout)
 
 
@@ -29,12 +31,17 @@ def public_like(batch: Batch, size: int, *, turn: int = 0, scale: float = 1.0, w
 def _spread(like: Tensor, size: int, turn: int, scale: float, words: int) -> Tensor:
     shape = (size, *like.shape[1:])
     count = torch.Size(shape).numel()
-    even = torch.arange(1, count + 1, dtype=torch.float64) * _TURN + (turn + 1) * 0.7548776662466927
-    even = (even % 1.0).clamp(1e-6, 1 - 1e-6).view(shape)
-    if like.dtype.is_floating_point or like.dtype.is_complex:
-        return (scale * torch.special.ndtri(even)).to(like.device, like.dtype)
-    most = 2 if like.dtype == torch.bool else min(words, torch.iinfo(like.dtype).max)
-    return (even * most).floor().clamp(max=most - 1).to(like.device, like.dtype)
+    out = torch.empty(count, dtype=like.dtype, device=like.device)
+    for start in range(0, count, _PIECE):
+        stop = min(start + _PIECE, count)
+        even = torch.arange(start + 1, stop + 1, dtype=torch.float64) * _TURN + (turn + 1) * 0.7548776662466927
+        even = (even % 1.0).clamp(1e-6, 1 - 1e-6)
+        if like.dtype.is_floating_point or like.dtype.is_complex:
+            out[start:stop] = scale * torch.special.ndtri(even)
+        else:
+            most = 2 if like.dtype == torch.bool else min(words, torch.iinfo(like.dtype).max)
+            out[start:stop] = (even * most).floor().clamp(max=most - 1)
+    return out.view(shape)
 
 
 class NoCoins(TorchFunctionMode):
