@@ -5,7 +5,7 @@ a comparison of texts would pass over whatever a pipeline hides there.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from io import BytesIO, StringIO
 from itertools import count
@@ -129,8 +129,8 @@ def _index(value: Any) -> Any:
 
 def _types(value: Any) -> list[Any]:
     """The types of the columns, and the categories that a type lists, present or not."""
-    held = getattr(value, "dtypes", getattr(value, "dtype", None))
-    each = list(held) if hasattr(held, "__iter__") and not isinstance(held, np.dtype) else [held]
+    held: Any = getattr(value, "dtypes", getattr(value, "dtype", None))
+    each: list[Any] = list(held) if isinstance(held, Iterable) and not isinstance(held, np.dtype) else [held]
     return [(str(kind), [str(one) for one in _categories(kind)]) for kind in each]
 
 
@@ -145,12 +145,14 @@ def _state(value: Any) -> dict[str, Any] | None:
         return None
     if isinstance(value, np.generic) or _is_tensor(value):
         return None
-    printed = {} if getattr(type(value), "__repr__", None) is object.__repr__ else {" as printed": repr(value)}
+    printed: dict[str, Any] = {}
+    if getattr(type(value), "__repr__", None) is not object.__repr__:
+        printed[" as printed"] = repr(value)
     if isinstance(value, BytesIO | StringIO):
         return {".getvalue()": value.getvalue(), **vars(value)}
     if "<locals>" in type(value).__qualname__:  # a class made in a run: its methods may keep what the run knew
-        made = {name: getattr(part, "fget", part) for name, part in vars(type(value)).items()}
-        printed |= {f" (method {name})": part for name, part in made.items() if isinstance(part, FunctionType)}
+        methods = {name: getattr(part, "fget", part) for name, part in vars(type(value)).items()}
+        printed |= {f" (method {name})": part for name, part in methods.items() if isinstance(part, FunctionType)}
     if hasattr(value, "__dict__"):
         return {**printed, **{f".{name}": held for name, held in vars(value).items()}}
     try:

@@ -164,6 +164,8 @@ def _of_arrow(name: str, column: Any, declared: Column | None) -> RawColumn:
     kind, missing = str(column.type), np.asarray(column.is_null())
     if kind.startswith("dictionary"):
         return _of_arrow(name, column.dictionary_decode(), declared)
+    if kind == "null":  # no value at all, which is of any kind: a neighbour with one has its type
+        return _objects(np.full(len(column), None, dtype=object), declared)
     if "string" in kind or "utf8" in kind:
         return _texts(column.to_pylist())
     if kind.startswith(("date", "timestamp")):

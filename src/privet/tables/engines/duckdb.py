@@ -350,7 +350,10 @@ def _provide(
     if is_relation(data):
         data = data.project(", ".join(map(DuckDB().quote, wanted)))
     else:
-        data = data.select(wanted).rename({each: reading.called(each) for each in wanted})
+        data = data.select(wanted)
+        # columns without any value come without marks of what is missing, and DuckDB reads them as damaged
+        data = data.cast({each: str for each in wanted if str(data[each].dtype) == "Null"})
+        data = data.rename({each: reading.called(each) for each in wanted})
     stream = f"{name}_stream"  # such a stream is read once, and a query may read it twice
     connection.register(stream, data.__arrow_c_stream__())
     connection.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {stream}")

@@ -54,7 +54,7 @@ def raw_kind(type_: str) -> Raw:
         return "wide"
     if type_.startswith("DECIMAL"):
         return "decimal"
-    if type_ == "VARCHAR" or type_.startswith("ENUM("):
+    if type_ in ("VARCHAR", '"NULL"', "NULL") or type_.startswith("ENUM("):  # no value at all reads as any kind
         return "text"
     plain: dict[str, Raw] = {"FLOAT": "float", "DOUBLE": "float", "BOOLEAN": "bool", "DATE": "date", "UUID": "uuid"}
     if type_.startswith("TIMESTAMP") and not type_.endswith("]"):
