@@ -17,11 +17,11 @@ def numbers(what: str, values: object) -> Array:
     """
     try:
         found = np.asarray(values)
-        if found.dtype.kind != "c":  # numpy would drop a part of a complex number, with a warning
-            return found.astype(float)
+        if found.dtype.kind == "c":  # numpy would drop a part of a complex number, with a warning
+            raise TypeError
+        return found.astype(float)
     except (TypeError, ValueError, OverflowError):
-        pass
-    raise InvalidData(f"{what} must be numbers")
+        raise InvalidData(f"{what} must be numbers") from None
 
 
 def answered(who: str, function: Callable[..., Any], *given: Any) -> Array:

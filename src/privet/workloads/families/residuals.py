@@ -208,7 +208,7 @@ class Residuals(Design):
         return sum(map(self._square, range(len(self.parts))), Fraction(0))
 
     def _square(self, place: int) -> Fraction:
-        """What one set adds to the squared length of a column."""
+        """The share of one set in the squared length of a column."""
         sizes = (self.domain[i] for i in self.parts[place])
         return self.weights[place] ** 2 * prod(n * (n - 1) for n in sizes)
 
