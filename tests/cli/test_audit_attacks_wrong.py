@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from privet import learn
+from tests.firsts import slow
 
 SCHEMA = (
     '[columns.age]\nkind = "int"\nlower = 0\nupper = 110\n[columns.sex]\nkind = "category"\nvalues = ["f", "m"]\n'
@@ -167,7 +168,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("given", "wanted"), WRONG, ids=lambda each: " ".join(each) if isinstance(each, tuple) else "")
+# Each is read by one reader of arguments and files: every other one in every run.
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [slow(each) if i % 2 else each for i, each in enumerate(WRONG)],
+    ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
+)
 def test_what_is_wrong_is_said_in_one_sentence_and_nothing_else_is(privet, home, monkeypatch, given, wanted):
     monkeypatch.chdir(home)
     done = privet("audit", *given)

@@ -7,6 +7,7 @@ import pytest
 import privet as pv
 from privet import audit
 from privet.tables import engines
+from tests.firsts import slow
 from tests.tables.conftest import absent
 
 HELD = {
@@ -18,7 +19,7 @@ KINDS = {"age": pv.Int(0, 110), "sex": pv.Category(["f", "m"]), "ill": pv.Catego
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
-@pytest.mark.parametrize("name", engines.registered_engines())
+@pytest.mark.parametrize("name", [slow(name) if name == "Spark" else name for name in engines.registered_engines()])
 def test_re_identification_is_the_same_on_every_engine(
     name: str, put_into: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

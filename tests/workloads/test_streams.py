@@ -326,6 +326,7 @@ class TestTwins:
     def test_the_sound_one_survives(self):
         assert self.survives() is None
 
+    @pytest.mark.slow
     def test_sensitivity_of_one_level(self, monkeypatch):
         monkeypatch.setattr(BinaryTreeCount, "_longest", lambda self: Fraction(1))
         with pytest.raises(AssertionError, match=r"refuted|violated"):
