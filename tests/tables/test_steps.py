@@ -29,6 +29,7 @@ from privet.tables import (
 )
 from privet.tables.parts import Part
 from privet.tables.plan import in_groups, in_values
+from tests.firsts import slow
 from tests.oracles import array_engine
 from tests.tables.random_plans import SCHEMA, as_array, same, table
 
@@ -120,7 +121,7 @@ def plans(unit: Any) -> list[Bounded]:
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
-@pytest.mark.parametrize("name", engines.registered_engines())
+@pytest.mark.parametrize("name", [slow(name) if name in FEW else name for name in engines.registered_engines()])
 def test_every_engine_counts_what_numpy_counts(name: str, put_into: Any) -> None:
     # Spark takes a second for each: here it meets one of every kind, below all of them
     assert wrong(name, put_into, FEW.get(name, slice(None))) == []

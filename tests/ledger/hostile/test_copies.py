@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, clone
 import privet as pv
 from privet.accounting.filters import BasicFilter
 from privet.errors import BudgetExceeded, PrivetError
+from tests.firsts import slow
 from tests.ledger.hostile import nursery
 from tests.ledger.hostile.conftest import SERVER, Fresh
 from tests.ledger.hostile.probe import Coin, books_of, check_books, check_seen
@@ -174,7 +175,7 @@ def test_the_ambient_ledger_is_not_a_second_budget(fresh: Fresh):
 
 @pytest.mark.parametrize(
     ("fresh", "job"),
-    [("sqlite", "fork_and_close"), ("postgres", "fork_and_close"), ("sqlite", "read_the_file_meanwhile")],
+    [("sqlite", "fork_and_close"), slow(("postgres", "fork_and_close")), ("sqlite", "read_the_file_meanwhile")],
     indirect=["fresh"],
 )
 def test_locks_that_silently_go_away(fresh: Fresh, tmp_path: Path, job: str):
