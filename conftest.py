@@ -42,6 +42,7 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
+        gc.collect()
         gc.freeze()
         gc.enable()
 
