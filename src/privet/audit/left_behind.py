@@ -1,4 +1,4 @@
-"""What a run left where no audit looks: files, the environment, other programs, the network.
+"""Places where a run leaves something and no audit looks: files, the environment, other programs, the network.
 
 Python tells a hook of every file that is opened for writing and of every program that is started. The hook stays for the
 life of the process (Python takes none back) and notes nothing except while somebody watches.

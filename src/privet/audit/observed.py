@@ -76,13 +76,13 @@ def parts_of(value: Any) -> dict[str, Any] | None:
 
 
 def _beside(value: Any) -> dict[str, Any]:
-    """What a container carries besides what it holds: attributes of a class of its own, what it answers to other keys."""
+    """The parts that a container carries besides what it holds: attributes, what it answers to other keys."""
     found = {f".{name}": held for name, held in getattr(value, "__dict__", {}).items()}
     return found | ({".default_factory": value.default_factory} if isinstance(value, defaultdict) else {})
 
 
 def _function(value: FunctionType | MethodType) -> dict[str, Any]:
-    """What a function was made of: its code, and the values that it keeps. Where it lies in memory says nothing."""
+    """The parts of a function: its code, and the values that it keeps. Where it lies in memory says nothing."""
     if isinstance(value, MethodType):
         return {".__self__": value.__self__, ".__func__": value.__func__}
     code = value.__code__
@@ -130,7 +130,7 @@ def _index(value: Any) -> Any:
 def _types(value: Any) -> list[Any]:
     """The types of the columns, and the categories that a type lists, present or not."""
     held: Any = getattr(value, "dtypes", getattr(value, "dtype", None))
-    each: list[Any] = list(held) if isinstance(held, Iterable) and not isinstance(held, np.dtype) else [held]
+    each: list[Any] = [held] if isinstance(held, np.dtype) or not isinstance(held, Iterable) else list(held)
     return [(str(kind), [str(one) for one in _categories(kind)]) for kind in each]
 
 

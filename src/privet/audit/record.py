@@ -170,7 +170,7 @@ class _Record:
     def compared(
         self, pipeline: Callable[[Any], Any], left: object, right: object
     ) -> tuple[list[Finding], list[Finding]]:
-        """What the second input shows in every run and the first in none, and everything else that came up."""
+        """The differences that the second input shows in every run and the first in none, and all others that came up."""
         first = self.record(pipeline, left)
         own = self.against(pipeline, left, first)
         found = self.against(pipeline, right, first)

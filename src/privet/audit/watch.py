@@ -28,7 +28,7 @@ _MOST = 10_000  # values of a generator that are read: it may be endless
 
 
 def _told(result: Any) -> Any:
-    """What a generator yields, while its run is still watched: nothing of it has happened when it is returned."""
+    """The values that a generator yields, while its run is still watched: nothing of it has happened yet."""
     return list(islice(result, _MOST)) if isinstance(result, GeneratorType) else result
 
 
