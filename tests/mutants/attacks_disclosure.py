@@ -190,9 +190,9 @@ plant(
 )
 plant(
     "commands: secrets marked by another number are left out",
-    "cli:audit.attacks._exposure",
-    '("0", "1").index(row["inserted"].strip())',
-    'int(row["inserted"])',
+    "cli:audit.shared.scored",
+    "_FLAGS[row[flag].strip().lower()]",
+    "int(float(row[flag]))",
     WRONG,
 )
 plant(

@@ -273,10 +273,24 @@ plant(
 )
 plant(
     "replay: the left input against itself",
-    "audit:record.replay",
-    "found = record.against(pipeline, right, first)",
-    "found = record.against(pipeline, left, first)",
+    "audit:_Record.compared",
+    "found = self.against(pipeline, right, first)",
+    "found = self.against(pipeline, left, first)",
     "tests/audit/test_record.py::test_what_no_noise_covers_is_found",
+)
+plant(
+    "replay: accuses at the first difference",
+    "audit:_Record.compared",
+    "range(_CONFIRMED - 1)",
+    "range(0)",
+    "tests/audit/test_record.py::test_public_coins_that_agree_by_luck_accuse_nobody",
+)
+plant(
+    "replay: one record of the noise, whatever was asked",
+    "audit:record.replay",
+    'range(1, count("times", times, 1) + 1)',
+    "range(1, 2)",
+    "tests/audit/test_record.py::test_a_mistake_that_shows_under_some_noise_only_is_found_by_several_records",
 )
 plant(
     "replay: l1 distances by the largest gap",
