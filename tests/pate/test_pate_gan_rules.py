@@ -122,19 +122,16 @@ def test_no_mean_of_rows_reaches_student_or_generator(monkeypatch, flaw):
         assert set(seen) == {Real}
 
 
-def test_without_much_noise_each_column_comes_out_in_the_right_order():
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+def test_without_much_noise_columns_come_out_in_the_right_order(seed):
     """By an epsilon of 1,000; networks as teachers label everything as generated, and learn no order."""
     made = pate.PATEGAN(teachers=50, label="ill", labels=480, label_share=0.0)
-    right = []
-    for seed in (1, 2, 3):
-        rows = made.fit(table(), epsilon=1000.0, delta=1e-5, source=noise.Seeded(seed)).sample(
-            1000, source=noise.Seeded(7)
-        )
-        ill = rows["ill"]
-        right += [float(rows[name][ill].mean()) > float(rows[name][~ill].mean()) for name in ("dose", "fever")] + [
-            float(rows["weight"][ill].mean()) < float(rows["weight"][~ill].mean())
-        ]
-    assert sum(right) >= 8  # of nine
+    model = made.fit(table(), epsilon=1000.0, delta=1e-5, source=noise.Seeded(seed))
+    rows = model.sample(1000, source=noise.Seeded(7))
+    ill = rows["ill"]
+    above = [float(rows[name][ill].mean() - rows[name][~ill].mean()) for name in ("dose", "fever", "weight")]
+    assert sum(each * sign > 0.0 for each, sign in zip(above, (1, 1, -1), strict=True)) >= 2
+    assert sum(each * sign for each, sign in zip(above, (1, 1, -1), strict=True)) > 0.5
 
 
 def test_points_begin_apart_where_they_are_asked_to():
