@@ -1,6 +1,5 @@
 """Record and replay: what no noise covers is found; a sound pipeline has no findings."""
 
-import os
 import random
 import threading
 import time
@@ -353,28 +352,7 @@ def test_coins_are_compared_with_those_of_the_record():
     assert kinds(throwing) == ["coins"]
 
 
-# --- places where nobody looks --------------------------------------------------------------------------------------------
-
-
-def in_a_file(rows, place):
-    place.write_text("x" * len(rows))
-    return LAPLACE.release(sum(rows)).value
-
-
-def in_the_environment(rows, place):
-    os.environ["PRIVET_TEST"] = str(len(rows))
-    return LAPLACE.release(sum(rows)).value
-
-
-@pytest.mark.parametrize(("leaving", "where"), [(in_a_file, "a file"), (in_the_environment, "the environment")])
-def test_what_is_left_elsewhere_is_said_not_to_be_compared(leaving, where, tmp_path):
-    found = audit.replay(lambda rows: leaving(rows, tmp_path / "told"), LEFT, RIGHT)
-    assert [note for note in found.notes if f"written to {where}" in note]
-    seen = audit.mechanism(
-        lambda rows: leaving(rows, tmp_path / "told"), neighbours=[(LEFT, RIGHT)], epsilon=1.0, runs=40
-    )
-    assert [note for note in seen.notes if f"written to {where}" in note]
-    assert not audit.replay(sound, LEFT, RIGHT).notes
+# --- what a run gives out, in every form ----------------------------------------------------------------------------------
 
 
 def test_what_a_generator_yields_is_part_of_its_run():

@@ -11,7 +11,6 @@ from privet._validate import above, count, flag, fraction, open_fraction
 from privet.audit.claim import Claim, delta_of
 from privet.audit.counts import Counts
 from privet.audit.explain import all_equal, explained, headline, name_of, never_answered
-from privet.audit.left_behind import left_behind, said_of
 from privet.audit.neighbours import Neighbours
 from privet.audit.question import claim_of, kinds_of, pairs_of, strain_of
 from privet.audit.result import CurveTest, LowerBound, Verdict
@@ -157,9 +156,7 @@ def mechanism(
         limit = above("seconds", seconds, 0.0)
         runs = affordable(crew, subject, pairs[0], runs, limit, several=len(pairs) > 1)
     subject.told = told(2 * runs * (1 if len(pairs) == 1 else 2), progress)
-    with left_behind() as places:
-        found = audit.run(pairs, twin, runs, notes)
-    return replace(found, notes=(*found.notes, *said_of(places)))
+    return audit.run(pairs, twin, runs, notes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -139,7 +139,8 @@ def explained(audit: Any) -> str:
         f"{audit.released:,} of the tested runs came from release, {audit.simulated:,} were simulated.",
         bound,
         f"Cannot be seen by so many runs: {beyond}events rarer than {rare:.2g}, "
-        "other inputs, and joint behaviour of several releases. Not refuted is not private.",
+        "other inputs, what a run leaves in files, variables or other programs, and joint behaviour of several releases. "
+        "Not refuted is not private.",
         *audit.notes,
     ]
     return "\n".join(lines)

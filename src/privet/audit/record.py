@@ -27,7 +27,6 @@ import numpy as np
 from privet._calls import door
 from privet._markup import Shown
 from privet._validate import count
-from privet.audit.left_behind import left_behind, said_of
 from privet.audit.observed import differing, text_of
 from privet.audit.tape import Asked, Recorded, Replayed
 from privet.audit.watch import Ending, run_watched
@@ -83,7 +82,7 @@ class Replay(Shown):
     `refuted` means that the pipeline is not as private as its releases; no findings proves nothing beyond this pair and
     the noise of `times` records. `unstable` lists what differs already between two runs on the same input with the same
     noisy answers: a clock, a counter, public randomness. Such places are not judged; `notes` says what else was not
-    followed.
+    followed. What a run leaves in files, variables of its module or other programs is not looked at: return it, and it is.
     """
 
     releases: int
@@ -185,9 +184,8 @@ class _Record:
         return _beside(found, own), own
 
     def run(self, pipeline: Callable[[Any], Any], data: object, answer: "_Answer") -> Ending:
-        with observed(_Watcher(answer, self._coins, self._thrown, self._known)) as watch, left_behind() as places:
+        with observed(_Watcher(answer, self._coins, self._thrown, self._known)) as watch:
             ending = run_watched(pipeline, _copied(data))
-        self.notes.update(said_of(places))
         if watch.refused:
             self.notes.add("a thread or task that was not carried by mechanisms.carry(f) was refused, and not compared")
         return ending
