@@ -355,8 +355,9 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         # one row decides whether the public table is taken, or its twin is measured
         same = [[i % 12, (i // 12 + i) % 12] for i in range(288)]
         yield _public_example([*same, [0, 0]], same, [[0, 0]], [[1, 0]], size=12, rho=59_000.0)
-        # next to no noise: the model fits one table exactly, and one row decides whether all tables are measured at once
-        even = [[0, 0]] * 100 + [[1, 1]] * 100
+        # next to no noise: the model fits one table exactly, and one row decides whether all tables are measured at once;
+        # no cell is empty, since a round's fit leaves a row or so in one that is, which would hide that row
+        even = [[0, 0], [1, 1]] * 60 + [[0, 1], [1, 0]] * 40
         plan = AIM(workload=2, rounds=8, steps=50)._plan(task_of("replace", (2, 2)), loud)
         yield Example(
             plan, data_of([*even, [0, 1]]), data_of([*even, [1, 0]]), loud, cost="costly", lengths="protected"
