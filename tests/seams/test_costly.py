@@ -18,7 +18,7 @@ from privet.privacy import PureLoss
 from tests.seams.toy import LEFT, RIGHT, Leaking, NotCharged, Toy
 
 TOTAL = Gaussian.for_budget(epsilon=4.0, delta=1e-5, sensitivity=1.0)
-MOST = 25  # the law of numbers that steer replays a few times
+MOST = 35  # the law of numbers that steer replays a few times, and a difference is confirmed by ten further runs
 
 
 @dataclass(frozen=True, eq=False)
