@@ -59,7 +59,8 @@ def test_another_separator_is_noticed_in_the_header_alone(tmp_path: Path, separa
         with pytest.raises(InvalidData, match=f"seem to be split at {word}") as caught:
             ask()
         assert f"separator={separator!r}" in str(caught.value)
-        assert not any(cell in str(caught.value) for row in ROWS for cell in row if len(cell) > 1)
+        told = str(caught.value).replace(str(place), "")  # pytest numbers its folders
+        assert not any(cell in told for row in ROWS for cell in row if len(cell) > 1)
     ledger = pv.Ledger.create("memory:", epsilon=1.0)
     with pytest.raises(InvalidData):
         ledger.release(pv.Table(place, columns=COLUMNS).agg(n=pv.count()), epsilon=0.5)

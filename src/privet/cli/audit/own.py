@@ -86,7 +86,7 @@ def replay(
     place: Annotated[str, typer.Argument(metavar="MODULE:NAME", help="A function that releases through privet.")],
     left: LeftOption = None,
     right: RightOption = None,
-    times: Annotated[int, typer.Option(metavar="N", help="Records of the noise that are replayed, e.g. 20.")] = 4,
+    times: Annotated[int, typer.Option(metavar="INTEGER", help="Records of the noise that are replayed, e.g. 20.")] = 4,
     json: o.JsonOption = False,
     certificate: CertificateOption = None,
     sign: KeyOption = None,
