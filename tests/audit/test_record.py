@@ -375,6 +375,14 @@ def test_what_a_traceback_prints_above_an_exception_counts():
     assert kinds(failing) == ["exception"]
 
 
+def test_an_exception_may_be_its_own_cause():
+    def failing(rows):
+        problem = ValueError("no answer")
+        raise problem from problem
+
+    assert audit.replay(failing, LEFT, RIGHT).verdict == "not refuted"
+
+
 def test_a_function_is_what_it_keeps():
     def made(rows, told):
         noisy = LAPLACE.release(sum(rows)).value

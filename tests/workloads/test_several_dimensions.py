@@ -25,6 +25,7 @@ from privet.workloads import (
 )
 from privet.workloads.families.dense import Dense
 from privet.workloads.families.kronecker import Grid
+from privet.workloads.families.residuals import Residuals
 from privet.workloads.families.tree import Tree
 from tests.workloads.test_designs import farthest, matrix_of, moves
 
@@ -155,3 +156,11 @@ def test_optimised_is_no_worse_than_products():
     best, product = Optimised().design(workload, "l2"), Kronecker().design(workload, "l2")
     errors = [design.trace(workload) * float(design.sensitivity("l2")) ** 2 for design in (best, product)]
     assert errors[0] <= errors[1]
+
+
+def test_residuals_with_a_column_of_one_value_are_those_without_it():
+    """Two cells: columns (1; 1, -1) and (1; -1, 1), whose distance is the root of 8."""
+    every, one = ((), (0,), (1,), (0, 1)), (Fraction(1),)
+    with_it = Residuals((1, 2), every, one * 4)
+    without = Residuals((2,), ((), (0,)), one * 2)
+    assert with_it._farthest("l2") == without._farthest("l2") == 8

@@ -32,13 +32,15 @@ def _told(result: Any) -> Any:
     return list(islice(result, _MOST)) if isinstance(result, GeneratorType) else result
 
 
-def _words(problem: BaseException | None) -> str:
-    """An exception with its notes, and with those that a traceback prints above it."""
-    if problem is None:
-        return ""
-    notes = getattr(problem, "__notes__", [])
-    above = problem.__cause__ or (None if problem.__suppress_context__ else problem.__context__)
-    return "\n".join([f"{type(problem).__name__}: {problem}", *map(str, notes), *filter(None, [_words(above)])])
+def _words(problem: BaseException) -> str:
+    """An exception with its notes, and with those that a traceback prints above it, each once: one may be its own cause."""
+    found, said = [], set[int]()
+    above: BaseException | None = problem
+    while above is not None and id(above) not in said:
+        said.add(id(above))
+        found += [f"{type(above).__name__}: {above}", *map(str, getattr(above, "__notes__", []))]
+        above = above.__cause__ or (None if above.__suppress_context__ else above.__context__)
+    return "\n".join(found)
 
 
 def run_watched(pipeline: Callable[[Any], Any], data: object) -> Ending:

@@ -225,7 +225,8 @@ class Residuals(Design):
         index: column by column, not set by set for each subset."""
         found = [Fraction(0)] * 2 ** len(free)
         for place, part in enumerate(self.parts):
-            found[sum(1 << free.index(i) for i in part)] = self._square(place)
+            if square := self._square(place):  # none, where a column of one value is among them
+                found[sum(1 << free.index(i) for i in part)] = square
         for bit, i in enumerate(free):
             turned = Fraction(-1, self.domain[i] - 1)
             for index in range(len(found)):
