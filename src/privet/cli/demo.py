@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from privet.ledger import Ledger
     from privet.queries import Table
 
-_DECADES = range(10, 80, 10)
+_DECADES = range(10, 80, 10)  # of the made-up people, as the histogram of the demonstration has them
 
 
 @app.command(epilog="Example: privet demo --html demo.html")

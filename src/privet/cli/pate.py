@@ -12,7 +12,7 @@ from privet.cli.release import whole_number
 pate_app = Commands(name="pate", no_args_is_help=True, help="Teachers of private parts, whose noisy votes are labels.")
 app.add_typer(pate_app)
 
-_BUDGETS = (1.0, 2.0, 4.0, 8.0)
+_BUDGETS = (1.0, 2.0, 4.0, 8.0)  # that are shown where none is asked for
 _PLAN = """\
 Examples:
 

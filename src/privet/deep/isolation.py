@@ -15,7 +15,7 @@ from privet.deep.engines.engine import Batch, ExampleLosses, batch_size, mapped
 from privet.deep.engines.public import NoCoins, public_like
 from privet.errors import InvalidParameter
 
-_SIZE = 5
+_SIZE = 5  # records of a made-up batch: one is changed, and four tell whether it reaches them; more cost time only
 _SCALES = (1e-3, 1e3)  # of made-up numbers, beside 1
 _BATCH_NORMS = (nn.modules.batchnorm._BatchNorm,)
 _INSTANCE_NORMS = (nn.modules.instancenorm._InstanceNorm,)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SHARE = 0.01  # of epsilon, for the noisy number of records where no expected batch is given
 _FEWEST, _MOST, _BLOCKS = 20, 500, 40  # steps of a block: a durable mark takes as long as a few steps; blocks of a run
-_WIDEST = 2**53
+_WIDEST = 2**53  # records, the upper bound of their noisy number: doubles count exactly up to here
 
 
 @door

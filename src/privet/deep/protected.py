@@ -18,7 +18,7 @@ from privet.deep.step_noise import StepNoise
 from privet.errors import InvalidParameter, PrivetError
 from privet.mechanisms import Source
 
-_FEW = 4
+_FEW = 4  # made-up records of the first look at a model: more than one, so that a batch is a batch
 
 
 @final

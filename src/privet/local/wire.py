@@ -18,7 +18,7 @@ from privet.local.protocol import Protocol
 from privet.local.state import State
 
 _MARK = b"PV"
-_VERSION = 1
+_VERSION = 1  # of the format: a reader refuses any other
 _COLUMN = "report"
 _NO_BATCH = "a batch is a list of packets, an array of bytes, or an Arrow column of packets"
 _NO_FILE = "this file is no Parquet file with a column of packets named 'report'"

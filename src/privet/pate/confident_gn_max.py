@@ -24,7 +24,7 @@ from privet.pate.vote_theorems import gn_theorem, log_losing_normal, threshold_t
 from privet.pate.votes import Votes
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit, as_unit
 
-ABSTAINED = -1
+ABSTAINED = -1  # in place of a label: no class has this number
 _WHOLE = {"queries": 1, "answers": 1, "classes": 2}  # the least of each
 
 

@@ -18,7 +18,7 @@ from privet.pate.two_noises import with_two_noises
 from privet.pate.votes import Votes
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit, as_unit
 
-ABSTAINED = -1
+ABSTAINED = -1  # in place of a label: no class has this number
 _WHOLE = {"queries": 1, "answers": 1, "classes": 2, "teachers": 1, "rounds": 1}  # the least of each
 
 Guess = Callable[[Array], Any]

@@ -13,7 +13,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.pate.one_by_one import listed
 
 NOBODY = -1  # the part of a row without an id
-_LONG = 2**1024
+_LONG = 2**1024  # beyond all doubles, and below the 4,300 digits from which on Python refuses decimals
 _IDS = "ids are whole numbers or texts, one for each row"
 
 

@@ -16,7 +16,7 @@ from privet.pate.vote_law import NormalVotes
 from privet.privacy import PrivacyLoss
 
 _MOST = 1 << 40  # labels: nobody asks for more
-_SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the teachers: majorities that are shown where none is asked for
 _WHOLE = {"teachers": 1, "queries": 1, "answers": 1, "classes": 2}  # the least of each
 
 

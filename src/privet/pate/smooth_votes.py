@@ -11,7 +11,7 @@ from privet.errors import InvalidParameter
 from privet.pate.vote_theorems import gn_theorem, log_losing_normal
 
 _LOWEST = -700.0  # the least logarithm of a chance that conditions are tried at: below, the bound is nothing
-_PLACES = 4_001
+_PLACES = 4_001  # of the grid on which the conditions are tried: computed, not proved, between them
 _ROUNDING = 1e-14  # of two bounds that are compared
 
 

@@ -13,8 +13,8 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Release
 from privet.pate.spreading import spread
 
-_UNLABELLED = -1
-_LESSONS = 10
+_UNLABELLED = -1  # the sign of a row without a label, as aggregators write it
+_LESSONS = 10  # trainings at most; each goes on from what the last was sure of. Quality and time only
 
 
 @door

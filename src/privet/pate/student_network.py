@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # torch takes seconds to load: where a network is made, not w
 
     from privet.pate.gans.nets import Layers
 
-_SEEDS = 2**64
+_SEEDS = 2**64  # torch's generators take 64 bits
 _DECAY = 1e-3  # of all weights: a student has few labels
 
 

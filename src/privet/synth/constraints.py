@@ -13,7 +13,7 @@ from privet.errors import InvalidParameter
 from privet.synth.graph import Clique
 from privet.tables import Category, Coding
 
-_MOST = 2**24
+_MOST = 2**24  # cells of the table of one constraint, which is written out: 16 MB; memory and time only
 
 
 class Constraint(ABC):

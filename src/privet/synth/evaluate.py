@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from privet.ledger import Ledger
 
 MOST_CELLS = 10_000  # of a table that is compared, unless something else is said
-_CLASSES = 20
+_CLASSES = 20  # codes of a target: more are no classes for the models that are compared
 
 
 class CodedRows(Protocol):

@@ -14,7 +14,7 @@ from privet.synth.synthesis import exact_distance
 from privet.synth.task import Task
 
 WIDEST = 2**16  # the largest weight of a candidate, in whole numbers
-_MOST_CLIQUES = 20_000
+_MOST_CLIQUES = 20_000  # tables that a round weighs up: each is looked at in every round; time only
 _MOST_CELLS = 2**26  # of all tables that may be measured
 
 Asked = int | Sequence[Any] | Mapping[Any, float]

@@ -28,7 +28,7 @@ from privet.privacy import Guarantee, PrivacyLoss, Promise
 from privet.tables import Coded, Coding, Data, Int, Rows, Source as PrivateSource, drawn_salts
 
 STEPS = 2**10  # of a row: expected counts are rounded to them, and every distance is a whole number of them
-_MOST_TABLES = 2**18
+_MOST_TABLES = 2**18  # more than a workload may have: what is read back does not ask for endless work
 
 
 @final

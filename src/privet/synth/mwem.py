@@ -29,7 +29,7 @@ from privet.workloads.adaptive.mwem import query_reach
 from privet.workloads.inference.multiplicative_weights import multiplicative_weights
 
 _COUNT = 0.05  # of the budget, for the number of rows where that is not public
-_MOST_QUERIES = 100_000
+_MOST_QUERIES = 100_000  # each round looks at all of them: beyond, it would take minutes, and is refused
 Output = Literal["average", "last"]
 
 

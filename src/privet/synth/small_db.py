@@ -27,9 +27,9 @@ from privet.workloads import Workload
 from privet.workloads.adaptive.mwem import query_reach
 from privet.workloads.workload import DENSE
 
-MOST_DATABASES = 10**7
+MOST_DATABASES = 10**7  # they are listed, with a score each: beyond, memory and minutes
 _COUNT = 0.1  # of the budget, for the number of rows where that is not public
-_CHUNK = 2**16
+_CHUNK = 2**16  # databases at a time: memory and speed only
 _SPEED = 2e8  # additions a second, for the time that a plan states
 _ROOM = 2**59  # scores and what their orders add are whole numbers, each below this
 _MOST_HELD = 2**36  # rows, where weights and m allow them

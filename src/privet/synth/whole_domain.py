@@ -11,7 +11,7 @@ from privet.synth.graph import GraphModel, TreePlan
 from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
 
-MOST_CELLS = 10**7
+MOST_CELLS = 10**7  # of a table that is written out, in every round again: memory and time only
 
 
 def check_cells(sizes: Sequence[int], instead: str) -> int:

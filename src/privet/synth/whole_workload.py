@@ -22,7 +22,7 @@ from privet.workloads import Answers, LinearQueries, Marginals, ResidualTables
 _MOST_CELLS = 2**20  # of the tables that are measured at once, the small ones first
 _ENOUGH = 0.75  # of the workload's weight, which these tables must have
 _LEVELS = 512  # into which the cells of a table are put, to foresee what noise does to them
-_HALVINGS = 40
+_HALVINGS = 40  # of an interval, to 12 digits: normal noise and cells of nearly one size are coarser
 
 
 @final

@@ -29,8 +29,8 @@ from privet.testing.law import law_of
 from privet.testing.same import same_value
 
 _SLACK = 2e-3  # of a delta: two ways to add up one price
-_TINY = 1e-14
-_EPSILONS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
+_TINY = 1e-14  # rounding, where a delta is nearly 0
+_EPSILONS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # where two ways to add up one price are compared
 
 Path = tuple[Together, ...]
 

@@ -23,10 +23,10 @@ from privet.testing.law import law_of
 from privet.testing.same import opened, same_value
 from privet.testing.worlds import worlds_of
 
-_RUNS = 150
-_RELEASES = 400
+_RUNS = 150  # of `simulate`, twice with one source
+_RELEASES = 400  # a bar of half the width is then noticed
 _FEW = 6  # of a costly example: all of them outside of bars of 95% has a chance of 2e-8
-_LEVEL = 1e-8
+_LEVEL = 1e-8  # the chance that sound bars fail: laws are run thousands of times
 _SECRET = 73_519_482.0625  # a value that nothing public would show by chance
 _WORD = "Zaphod-73519482"
 

@@ -16,7 +16,7 @@ from typing import Any
 from privet.mechanisms import Algorithm, Example
 from privet.testing.law import law_of
 
-_DEEPEST = 6
+_DEEPEST = 6  # calls of calls that are read: what lies deeper counts as exact where something exact goes in
 _DOORS = ("release", "_run", "_coins")  # what they return is protected: parts, strategies (which have this law), coins
 _PUBLIC = ("isinstance", "type")  # what these say is public, whatever they are asked about
 

@@ -9,7 +9,7 @@ import numpy as np
 from privet._numerics import Array, ndtr, special
 from privet.errors import InvalidData, InvalidParameter
 
-_WIDEST = 64 * 4**8
+_WIDEST = 64 * 4**8  # integers on each side: eight widenings, then 8 million probabilities
 
 
 def pmf_geometric(k: object, *, scale: float) -> Array:

@@ -9,8 +9,8 @@ from privet.errors import InvalidData
 from privet.mechanisms import Example, Release
 from privet.noise import Seeded
 
-_FORMAT = 1
-_SEED = 7
+_FORMAT = 1  # of the file: another one is refused
+_SEED = 7  # any one
 
 
 class Worlds:

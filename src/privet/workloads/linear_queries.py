@@ -41,7 +41,7 @@ from privet.workloads.strategies.hierarchical import Hierarchical
 from privet.workloads.strategy import Strategy, as_strategy
 from privet.workloads.workload import Workload, as_workload
 
-_LARGEST = 2**61
+_LARGEST = 2**61  # answers that are handed in are cut there: no measurement lies beyond, as in `design`
 _LISTED = 2**32  # cells of a histogram, at most
 
 

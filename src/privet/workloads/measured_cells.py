@@ -13,7 +13,7 @@ from privet.workloads.estimate import Estimate, RangeAnswers
 from privet.workloads.workload import Workload, as_workload
 
 _MOST = 2_000  # intervals at once
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # relative: of a covariance that was computed in doubles
 
 
 @final

@@ -9,7 +9,7 @@ Amount = int | None  # None is infinite: no such guarantee is known
 COMPUTED = 1.0 - 1e-12  # limits that come out of a formula or a bisection give this much away
 
 _DIGITS = 40  # after the point, of amounts in whole numbers; what is finer is rounded to the side that is asked for
-_ONE = 10**_DIGITS
+_ONE = 10**_DIGITS  # the whole number that stands for 1
 
 
 def to_amount(value: float, *, up: bool) -> Amount:

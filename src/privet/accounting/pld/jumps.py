@@ -17,12 +17,12 @@ _PASSES = 7  # with a finer grid or a better plan each: tightness and time, the 
 # Passes without a lower end: then one cell holds nearly every step, and takes its balance from the jumps, of which none are
 # left. Its width follows. (With many steps the rounding of masses weighs more the finer the grid: no leap before.)
 _PATIENT = 2
-_FAIR = 1e-3
+_FAIR = 1e-3  # a share of the value, for epsilon, that is narrow enough in any case: width and time
 _POOR = 8e-3  # a share of the value from which on a finer grid than usual is worth its price
 _FIRST = 16.0  # a first look may be this much less accurate
 _OFF = 0.08  # a plan made for a loss this far from the answer is made again
 _TINY = -40.0  # the logarithm of a delta for which a rough grid shows nothing
-_LEAST = 1e-285
+_LEAST = 1e-285  # a delta that the accountant would still take up
 
 
 class JumpSearch:

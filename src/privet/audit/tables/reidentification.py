@@ -13,7 +13,7 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import DiscreteLaplace
 from privet.tables import Described
 
-SMALL = 5
+SMALL = 5  # rows of a cell, below which many offices publish nothing: a word in a report, nothing is decided by it
 NO_GUARANTEE = (
     "k-anonymity is a meter of this risk, not a guarantee: it says nothing about what else is known, about other "
     "releases, or about groups that share their secret."

@@ -15,7 +15,7 @@ from privet._validate import count
 from privet.errors import InvalidData
 
 _SIGMA, _CENTRE, _SLANT = 0.8, 3.0 * math.pi / 4.0, 0.5  # of the finest wavelet, in pixels and radians
-_ALIASES = (-2, -1, 0, 1, 2)
+_ALIASES = (-2, -1, 0, 1, 2)  # turns of the spectrum that are added up; a bell is below e^-50 of its top beyond
 
 
 @final

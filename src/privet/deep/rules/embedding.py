@@ -5,7 +5,7 @@ from torch import Tensor
 
 from privet.deep.rules.use import Term, Use, compounded, floor, kept, roundoff
 
-NO_WORD = -1
+NO_WORD = -1  # in place of the padding word, which has no gradient: no word has this number
 
 
 def words(uses: list[Use], rows: int) -> tuple[Tensor, Tensor]:

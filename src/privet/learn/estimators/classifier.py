@@ -16,7 +16,7 @@ class LinearClassifier(ClassifierMixin):
     """A `LinearModel` that predicts classes. `classes` is the public list of labels: read off y it would leak."""
 
     classes: Any = None
-    C: float = 1.0
+    C: float = 1.0  # scikit-learn's default; it counts without privacy only
 
     _without_privacy: ClassVar[tuple[str, ...]] = ("C",)
 

@@ -16,7 +16,7 @@ from privet.learn.solvers.on_records import OnRecords
 from privet.mechanisms import Algorithm, Example, Quantile, Source, register, smallest_scale
 from privet.privacy import Composed, ExponentialLoss, Guarantee, PrivacyLoss, Repeated, Unit
 
-_BOX = (-1.0, 1.0)
+_BOX = (-1.0, 1.0)  # columns, after their public bounds were moved to it
 _STEP = 2.0**-15  # 2^16 steps from end to end
 
 

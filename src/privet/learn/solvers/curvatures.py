@@ -15,7 +15,7 @@ from privet.learn.solvers.columns import LEVELS, Columns, check_parts, largest_e
 from privet.mechanisms import Gaussian, Sensitivity, Source
 from privet.privacy import PrivacyLoss
 
-_TOPS = 2.0 ** -np.arange(LEVELS)
+_TOPS = 2.0 ** -np.arange(LEVELS)  # the largest square of an entry in each level
 _MIDDLE = 0.75  # of a level, relative to its top
 _WINDOWS = (1, 2, 4)  # of levels, looked at together: entries are of one size, or spread over a few octaves
 _UNSEEN = 0.5  # what may lie in the first of them beside what is seen there, in standard deviations of the noise

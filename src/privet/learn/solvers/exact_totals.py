@@ -17,7 +17,7 @@ from privet.learn.problem import Chunk, Records, Task
 from privet.learn.problem.person_sums import clipped_sums, sums_of_persons
 from privet.noise import Grid
 
-STEPS = 2**21
+STEPS = 2**21  # of a unit row; finer ones would leave room for fewer rows in an exact sum of doubles
 GRID = Grid(-42)  # the steps of sums of products
 _TILE = 2**10  # rows whose products of at most 2^42 are added up in doubles: below 2^53
 _TILES = 2**10  # tiles whose sums are added up in int64: below 2^63

@@ -10,7 +10,7 @@ _LENGTHS = (
     0.0,
     *np.logspace(-4.0, 4.0, 17).tolist(),
 )  # squared lengths of coefficients on unit rows that are weighed up
-_CONSTANTS = (0.0, *np.logspace(-4.0, 1.0, 6).tolist())
+_CONSTANTS = (0.0, *np.logspace(-4.0, 1.0, 6).tolist())  # squares of a constant that are weighed up, in the same way
 _DOUBT = (
     5.0  # by how much the log likelihood must speak for slopes, or for a constant, before they count: e^5 to 1 against
 )

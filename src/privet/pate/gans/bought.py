@@ -6,7 +6,7 @@ from privet import accounting
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy import Guarantee, PrivacyLoss
 
-_MOST = 10**9
+_MOST = 10**9  # steps that a promise may buy: beyond, nobody trains, and the search would go on without end
 
 
 def kept(promise: Guarantee, loss: PrivacyLoss) -> bool:

@@ -14,7 +14,7 @@ from privet.pate.gans.task import Head
 
 Layers = list[Tensor]  # weights and biases in turn; a stack has one more dimension in front
 
-_SLOPE = 0.2
+_SLOPE = 0.2  # of the leaky rectifier below 0, usual for GANs: quality only
 
 
 def uniforms(stream: KeyedStream, domain: int, step: int, size: int) -> Array:

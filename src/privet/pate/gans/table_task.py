@@ -30,7 +30,7 @@ from privet.tables import (
 )
 from privet.tables.data import drawn_salts
 
-_MOST_CLASSES = 1_000
+_MOST_CLASSES = 1_000  # of a label: networks take an input for each, and centroids keep a row; memory and time only
 _APART = (
     "rows of this engine stay where they are, and teachers need the rows of their parts: read the table from a file, "
     "a data frame or a database"

@@ -11,7 +11,7 @@ from privet.privacy.variable import Enclosure, SymmetricVariable
 _SMALL = 1e-3  # below, the closed form subtracts nearly equal numbers, and two orders in mu serve
 _LARGE = 1e12  # beyond, the arguments of the normal law have lost the digits that decide
 _CELL_ERROR = 2e-12  # of `normal_cells`; compared with 40 digits in the tests
-_SQRT2 = math.sqrt(2.0)
+_SQRT2 = math.sqrt(2.0)  # between erfc and the normal law
 
 
 @dataclass(frozen=True, eq=False)

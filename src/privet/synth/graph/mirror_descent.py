@@ -10,9 +10,9 @@ from privet.synth.graph.measurement import Measurement, combined
 from privet.synth.graph.model import GraphModel
 from privet.synth.graph.tree_plan import TreePlan
 
-_HALVINGS = 25
+_HALVINGS = 25  # of a step, to 2^-25 of it: what still gains nothing is at the end of the digits
 _FIRST = 4.0  # the first step, times the total and the largest weight: curvature is at most about their product
-_GROWTH = 1.25
+_GROWTH = 1.25  # of a step that was taken: it may become longer again. Speed only
 
 
 def fitted(

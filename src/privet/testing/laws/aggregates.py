@@ -22,7 +22,7 @@ from privet.testing.law import law_of
 
 Row = tuple[int, str, int | None]  # a person, a ward and a value
 
-_SALTS = (77, 1_234_567, 5, 999_999, 31)
+_SALTS = (77, 1_234_567, 5, 999_999, 31)  # of a choice of rows that depends on them: any public numbers
 _COLUMNS = {"ward": Category(["A", "B"]), "x": Int(-2, 3)}
 _CHOICES: tuple[tuple[str, int | None], ...] = (("A", 3), ("B", -2), ("B", 3), ("A", None))
 _OTHERS: tuple[Row, ...] = ((7, "A", 1), (8, "B", None), (8, "B", 3))

@@ -15,6 +15,7 @@ from privet.privacy.families.sampling import coin_of
 from privet.testing.ask import DELTA, epsilon_of, variable_of
 from privet.testing.law import law_of
 
+# Where curves are compared: any places show a formula that is another one.
 _EPSILONS = np.array([0.0, 0.05, 0.2, 0.5, 1.0])
 _RATES = (0.01, 0.3, 0.9)
 

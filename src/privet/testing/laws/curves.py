@@ -13,6 +13,7 @@ from privet.privacy.families.normal import gaussian_delta
 from privet.testing.ask import variable_of
 from privet.testing.law import law_of
 
+# Where curves are looked at: any places show a shape that is wrong.
 _EPSILONS = np.linspace(-4.0, 4.0, 81)
 _ORDERS = 1.0 + np.geomspace(1e-2, 60.0, 25)
 _ROUNDING = 1e-9

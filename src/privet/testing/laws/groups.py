@@ -16,6 +16,7 @@ from privet.privacy import DIRECTIONS, LossVariable, PrivacyLoss
 from privet.testing.ask import variable_of
 from privet.testing.law import law_of
 
+# Where, and how closely, the price of a group is compared with its members' one by one.
 _ORDERS = np.array([1.5, 2.0, 16.0])
 _SAME = 1e-9
 _TRIES = 12  # values of a field

@@ -10,7 +10,7 @@ from privet.testing.ask import variable_of
 from privet.testing.law import law_of
 
 _OWN = 4e-14  # what the quadrature of this law loses itself
-_PANELS = 96
+_PANELS = 96  # of 20 points each, beside those of the law itself
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 

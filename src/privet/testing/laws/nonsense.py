@@ -19,7 +19,7 @@ from privet.mechanisms import Example, Mechanism, Sensitivity
 from privet.privacy import PrivacyLoss
 from privet.testing.law import law_of
 
-_HUGE = 10**400
+_HUGE = 10**400  # beyond all doubles, and a Python number all the same
 _LONGEST = 400  # characters of a message: a number of 400 digits is not quoted whole
 
 # No number of any sort.

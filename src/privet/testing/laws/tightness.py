@@ -14,6 +14,7 @@ from privet.testing.law import law_of
 
 Point = tuple[float, float, int, float]
 
+# The region: sampling rates, noise multipliers, epochs and deltas as in training.
 _RATES = (1e-5, 3e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 3e-3)
 _NOISE = (0.6, 0.8, 1.0, 1.3, 2.0)
 _EPOCHS = (0.3, 1.0, 3.0, 10.0)

@@ -10,6 +10,7 @@ from privet.noise import bernoulli
 from privet.privacy import ApproxLoss, GaussianLoss
 from privet.testing.zoo.entry import ONE, STEP, Entry, laplace
 
+# The noise of the classic formula at epsilon 16 and delta 1e-5, where it holds no longer.
 _CLASSIC = math.sqrt(2.0 * math.log(1.25 / 1e-5)) / 16.0
 
 

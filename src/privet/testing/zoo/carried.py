@@ -18,7 +18,7 @@ from privet.testing.zoo.entry import ONE, STEP, SWAP, Entry, Noise
 Run = Callable[[Any], Any]
 Build = Callable[[], Run]
 _CELLS, _BITS, _NODES = 12, 40, 5
-_LIE = 1.0 / (1.0 + math.e)
+_LIE = 1.0 / (1.0 + math.e)  # randomised response at epsilon 1
 
 
 def _stored(everywhere: bool) -> Build:

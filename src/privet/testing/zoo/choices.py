@@ -102,10 +102,10 @@ def _channel(*ones: float) -> Law:
     return lambda truth, runs: np.asarray(noise.bernoulli(p=ones[truth], size=runs)).astype(np.int64)
 
 
-_PRICED = math.log((1.0 - _CHEAP[1]) / (1.0 - _CHEAP[0]))
-_FAIR = 1.0 / (1.0 + math.exp(_PRICED))
+_PRICED = math.log((1.0 - _CHEAP[1]) / (1.0 - _CHEAP[0]))  # the smaller of the two log-ratios
+_FAIR = 1.0 / (1.0 + math.exp(_PRICED))  # randomised response at this price
 
-_FAR_BELOW = (-1000,) * 8
+_FAR_BELOW = (-1000,) * 8  # answers that no threshold near 0 lets through
 
 CHOICES = (
     Entry(

@@ -11,7 +11,7 @@ from privet._numerics import Array
 from privet.privacy import PureLoss, Unit
 from privet.testing.zoo.entry import SWAP, Entry, Law
 
-_PRIME = 257
+_PRIME = 257  # larger than values and buckets: of a small family of hash functions
 
 
 def _bernoulli(p: float, runs: int) -> Array:

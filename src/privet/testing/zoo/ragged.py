@@ -10,7 +10,7 @@ from privet._numerics import Array
 from privet.privacy import ApproxLoss
 from privet.testing.zoo.entry import ONE, STEP, SWAP, Entry, Law, laplace
 
-_DELTA = 0.01
+_DELTA = 0.01  # large enough to be seen in runs
 _CUT = 1 + math.ceil(math.log(1.0 / (2.0 * _DELTA)))  # a key of one person is shown with probability below delta
 
 

@@ -10,7 +10,7 @@ from privet.audit import Numbers, Tables
 from privet.privacy import ApproxLoss
 from privet.testing.zoo.entry import ONE, STEP, SWAP, Entry, Law, clipped, laplace
 
-_ROWS = 12
+_ROWS = 12  # of a synthetic table: few, so that a leaked one is seen
 
 
 def _integers(bound: int, *shape: int) -> Array:

@@ -9,7 +9,7 @@ from privet._numerics import Array
 from privet.privacy import GaussianLoss
 from privet.testing.zoo.entry import ONE, STEP, Entry, Law, laplace
 
-_LONG = 1000
+_LONG = 1000  # numbers of an answer: one wrong place is then hard to find
 _FEW = 4_000  # runs of a long answer: more would only fill the memory
 
 

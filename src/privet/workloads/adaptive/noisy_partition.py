@@ -19,7 +19,7 @@ from privet.privacy import Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 from privet.workloads.families.counts import whole_counts
 from privet.workloads.families.histograms import admit_histogram
 
-MOST_CELLS = 2**16
+MOST_CELLS = 2**16  # of a histogram, and of runs at a time: memory and time only
 _STARTS = 64  # a bucket of w cells starts at multiples of w/64
 
 

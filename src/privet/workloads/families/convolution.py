@@ -12,7 +12,7 @@ import numpy as np
 from privet._numerics import Array
 
 _ERROR = 16.0 * 2.0**-53  # for each doubling of the length
-_SURE = 0.25
+_SURE = 0.25  # of an error before rounding to a whole number, where a half would do
 
 
 def digit_bits(series: Array, terms: int) -> int:

@@ -21,7 +21,7 @@ SMOOTH, ASIDE = 0.01, 3.0
 SPAN = 60.0  # standard deviations between the images of the law that a sum over frequencies sees
 FREQUENCIES = 8.0  # standard deviations of the smooth factor
 _NOTHING = -50.0  # logarithm of a size that moves no digit
-_PIECE = 2**20
+_PIECE = 2**20  # numbers at a time, 16 MB: memory and speed only
 FINE = 1_024.0  # steps of noise from which on it is read as continuous
 
 

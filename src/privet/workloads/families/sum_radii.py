@@ -11,7 +11,7 @@ from privet.workloads.families.noise_law import ASIDE, FREQUENCIES, SMOOTH, SPAN
 
 _GRID = 2**15  # points of the half-line on which tails are looked at
 _ALIKE = 1.15  # sums whose standard deviations differ by less share their frequencies
-_ROWS = 64
+_ROWS = 64  # at a time: memory and speed only
 
 
 def sum_radii(law: NoiseLaw, parts: list[list[tuple[float, float]]], counts: Array, confidence: float) -> Array:

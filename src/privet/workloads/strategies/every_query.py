@@ -13,6 +13,7 @@ from privet.workloads.families.dense import Dense
 from privet.workloads.strategy import Strategy, register
 from privet.workloads.workload import DENSE, Workload
 
+# Of fractions that workloads have: halves, thirds, hours, degrees, powers; rows over another one are rounded.
 _DENOMINATORS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 60, 64, 100, 360, 1000, 1024, 10_000)
 
 

@@ -15,7 +15,7 @@ from privet.workloads.strategies.hierarchical import Hierarchical
 from privet.workloads.strategy import SEARCHED, Lines, Strategy, register
 from privet.workloads.workload import Workload
 
-_GOLDEN = 0.6180339887498949
+_GOLDEN = 0.6180339887498949  # multiples of it lie evenly modulo 1: starts without coins
 _TRIED = 20  # steps after which the better start goes on
 
 

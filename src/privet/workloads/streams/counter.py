@@ -30,7 +30,7 @@ from privet.workloads.design import NoiseNorm
 from privet.workloads.families.counts import admit_counts, whole_counts
 from privet.workloads.streams.count_stream import CountStream
 
-LARGEST_HORIZON = 2**40
+LARGEST_HORIZON = 2**40  # a thousand steps a second for 34 years: nobody counts longer
 _LISTED = 2**22  # steps whose errors are listed
 
 

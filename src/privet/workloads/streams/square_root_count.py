@@ -20,6 +20,7 @@ from privet.workloads.families.convolution import inverse_series, real_product
 from privet.workloads.streams.counter import Counter, Counting
 
 _BITS = 22  # coefficients are multiples of 2^-22, and the noise lives on that grid
+# The last coefficients are then a thousand of their steps; a run keeps as many numbers as its band.
 _LONGEST = 2**22
 _OWN = 2**12  # coefficients of a value of their own; later ones share theirs within steps of a sixteenth of their place
 _NEAR = 1e-9  # far more than a Fourier transform rounds
