@@ -52,7 +52,7 @@ plant(
 )
 plant(
     "thresholds of replaced ids move by one teacher",
-    "pate:ConfidentGNMax.threshold_part",
+    "pate:TwoNoises._thresholds",
     "teachers = teachers_of(self.unit, self.fixed_ids)",
     "teachers = 1",
     AGGREGATORS,
@@ -67,8 +67,8 @@ plant(
 plant(
     "thresholds priced as one number",
     "pate:ConfidentGNMax.threshold_part",
-    "root_up(self.queries)",
-    "root_up(1)",
+    "self._thresholds(self.queries)",
+    "self._thresholds(1)",
 )
 plant(
     "one direction of the divergence",
@@ -182,10 +182,10 @@ plant(
     INTERACTIVE,
 )
 plant(
-    "interactive rounds of replaced ids move by one teacher",
+    "interactive rounds are priced as one query",
     "pate:InteractiveGNMax.threshold_part",
-    "teachers = teachers_of(self.unit, self.fixed_ids)",
-    "teachers = 1",
+    "self._thresholds(queries)",
+    "self._thresholds(1)",
     INTERACTIVE,
 )
 plant(

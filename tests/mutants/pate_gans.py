@@ -97,8 +97,8 @@ plant(
 plant(
     "gradients without noise",
     "pate:GPATEPlan._run",
-    "self.aggregator.release(asks(number, asked), source=source).value",
-    "asks(number, asked).exact_counts.argmax(axis=1)",
+    "self.aggregator.release(votes, source=source).value",
+    "votes.exact_counts.argmax(axis=1)",
     G_PATE,
 )
 plant(

@@ -2,36 +2,33 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, Unpack, final
 
 import numpy as np
 
 from privet._cache import kept_property
 from privet._calls import door
-from privet._numerics import Array, root_up
+from privet._numerics import Array
 from privet._private import Private
-from privet._validate import above, count, finite, flag, set_frozen
-from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms import Algorithm, Example, Form, Gaussian, Numbers, Sensitivity, Source, register
-from privet.pate.aggregator import check_unit, check_votes, teachers_of
+from privet._validate import flag
+from privet.errors import InvalidData
+from privet.mechanisms import Algorithm, Example, Gaussian, Source, register
+from privet.pate.aggregator import check_votes, teachers_of
 from privet.pate.figures import check_figure, exact_epsilon, published_epsilon
-from privet.pate.gn_max import GNMax
 from privet.pate.small_votes import moved
-from privet.pate.two_noises import with_two_noises
+from privet.pate.two_noises import ABSTAINED, TwoNoises, with_two_noises
 from privet.pate.vote_law import ConfidentVotes
 from privet.pate.vote_theorems import gn_theorem, log_losing_normal, threshold_theorem
 from privet.pate.votes import Votes
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit, as_unit
 
-ABSTAINED = -1  # in place of a label: no class has this number
 _WHOLE = {"queries": 1, "answers": 1, "classes": 2}  # the least of each
 
 
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class ConfidentGNMax(Algorithm[Votes, Array]):
+class ConfidentGNMax(TwoNoises, Algorithm[Votes, Array]):
     """Labels of those queries in which the largest count plus normal noise of deviation `sigma1` reaches `threshold`: the
     class with the largest count plus fresh noise of deviation `sigma2`. The others are -1, and so is what comes after the
     first `answers` of them.
@@ -64,45 +61,17 @@ class ConfidentGNMax(Algorithm[Votes, Array]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole = {name: count(name, getattr(self, name), least) for name, least in _WHOLE.items()}
-        if whole["answers"] > whole["queries"]:
-            raise InvalidParameter("answers must be at most queries")
-        set_frozen(self, **whole)
-        if self.teachers is not None:
-            set_frozen(self, teachers=count("teachers", self.teachers, 1))
-        check_unit(self.unit, self.fixed_ids)
-        ends = {name: above(name, getattr(self, name), 0.0) for name in ("sigma1", "sigma2")}
-        set_frozen(self, threshold=finite("threshold", self.threshold), **ends)
+        self._check_noises(_WHOLE if self.teachers is None else _WHOLE | {"teachers": 1})
         self.loss.gaussian()  # noise so small that no double holds its price is refused here
 
     @kept_property
     def threshold_part(self) -> Gaussian:
-        """The noise on the largest counts of all queries: a vector that a teacher moves by at most 1 everywhere."""
-        teachers = teachers_of(self.unit, self.fixed_ids)
-        reach = Sensitivity(teachers * Fraction(root_up(self.queries)), norm="l2", unit=self.unit)
-        return Gaussian(scale=self.sigma1, sensitivity=reach)
-
-    def answer_part(self, queries: int) -> GNMax:
-        """The aggregator of the queries that are answered."""
-        return GNMax(
-            sigma=self.sigma2,
-            queries=queries,
-            classes=self.classes,
-            teachers=self.teachers,
-            unit=self.unit,
-            fixed_ids=self.fixed_ids,
-        )
+        """The noise on the largest counts of all queries."""
+        return self._thresholds(self.queries)
 
     @property
     def loss(self) -> PrivacyLoss:
         return Composed((self.threshold_part.loss, self.answer_part(self.answers).loss))
-
-    @property
-    def form(self) -> Form:
-        return Numbers()
-
-    def _admit(self, value: Votes) -> None:
-        check_votes(value, self.queries, self.classes, self.teachers)
 
     def _run(self, prepared: Votes, source: Source) -> Array:
         tops = prepared.exact_counts.max(axis=1).astype(np.int64)

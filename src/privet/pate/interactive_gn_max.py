@@ -2,23 +2,19 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, Unpack, final
 
 import numpy as np
 
-from privet._numerics import Array, root_up
-from privet._validate import above, count, finite, fraction, set_frozen
+from privet._numerics import Array
+from privet._validate import fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms import BlockAlgorithm, Example, Form, Gaussian, Numbers, Sensitivity, Source, register
-from privet.pate.aggregator import check_unit, check_votes, teachers_of
-from privet.pate.gn_max import GNMax
+from privet.mechanisms import BlockAlgorithm, Example, Gaussian, Source, register
 from privet.pate.small_votes import moved, usual_class
-from privet.pate.two_noises import with_two_noises
+from privet.pate.two_noises import ABSTAINED, TwoNoises, with_two_noises
 from privet.pate.votes import Votes
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Promise, Unit, as_unit
 
-ABSTAINED = -1  # in place of a label: no class has this number
 _WHOLE = {"queries": 1, "answers": 1, "classes": 2, "teachers": 1, "rounds": 1}  # the least of each
 
 Guess = Callable[[Array], Any]
@@ -27,7 +23,7 @@ Guess = Callable[[Array], Any]
 @final
 @register
 @dataclass(frozen=True, kw_only=True, eq=False)
-class InteractiveGNMax(BlockAlgorithm[Votes, Array]):
+class InteractiveGNMax(TwoNoises, BlockAlgorithm[Votes, Array]):
     """Labels of those queries in which the votes differ from what a student expects: where the largest of the counts less
     the votes that the student expects, plus normal noise of deviation `sigma1`, reaches `threshold`, the answer is the
     class with the largest count plus fresh noise of deviation `sigma2`. Elsewhere the student's own class is taken if its
@@ -76,18 +72,13 @@ class InteractiveGNMax(BlockAlgorithm[Votes, Array]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole = {name: count(name, getattr(self, name), least) for name, least in _WHOLE.items()}
-        if whole["answers"] > whole["queries"]:
-            raise InvalidParameter("answers must be at most queries")
-        if whole["rounds"] > whole["answers"]:
+        self._check_noises(_WHOLE)
+        if self.rounds > self.answers:
             raise InvalidParameter("rounds must be at most answers: each of them answers something")
         if not callable(self.student) or isinstance(self.student, type):
             raise InvalidParameter(
                 "student must be a function of labels that gives chances: Student(...).guesses(pool)"
             )
-        check_unit(self.unit, self.fixed_ids)
-        ends = {name: above(name, getattr(self, name), 0.0) for name in ("sigma1", "sigma2")}
-        set_frozen(self, threshold=finite("threshold", self.threshold), **ends, **whole)
         set_frozen(self, confidence=fraction("confidence", self.confidence))
         self.loss.gaussian()  # noise so small that no double holds its price is refused here
 
@@ -99,20 +90,7 @@ class InteractiveGNMax(BlockAlgorithm[Votes, Array]):
 
     def threshold_part(self, queries: int) -> Gaussian:
         """The noise on the largest differences of so many queries: a teacher moves each by at most 1."""
-        teachers = teachers_of(self.unit, self.fixed_ids)
-        reach = Sensitivity(teachers * Fraction(root_up(queries)), norm="l2", unit=self.unit)
-        return Gaussian(scale=self.sigma1, sensitivity=reach)
-
-    def answer_part(self, queries: int) -> GNMax:
-        """The aggregator of the queries that are answered."""
-        return GNMax(
-            sigma=self.sigma2,
-            queries=queries,
-            classes=self.classes,
-            teachers=self.teachers,
-            unit=self.unit,
-            fixed_ids=self.fixed_ids,
-        )
+        return self._thresholds(queries)
 
     @property
     def blocks(self) -> tuple[PrivacyLoss, ...]:
@@ -120,13 +98,6 @@ class InteractiveGNMax(BlockAlgorithm[Votes, Array]):
         return tuple(
             Composed((self.threshold_part(queries).loss, self.answer_part(answers).loss)) for queries, answers in sizes
         )
-
-    @property
-    def form(self) -> Form:
-        return Numbers()
-
-    def _admit(self, value: Votes) -> None:
-        check_votes(value, self.queries, self.classes, self.teachers)
 
     def _first(self) -> Array:
         return np.full(self.queries, ABSTAINED, dtype=np.int64)

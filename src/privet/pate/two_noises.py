@@ -1,16 +1,70 @@
-"""A promise shared by two noises of one aggregator: that of its thresholds and that of its answers."""
+"""The common ground of aggregators with two noises, on thresholds and on answers: their parts, and a promise for both."""
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from privet import accounting
 from privet._numerics import root_up
-from privet._validate import above, count, open_fraction
-from privet.pate.aggregator import FARTHEST, teachers_of
-from privet.pate.gn_max import scale_up
-from privet.privacy import Guarantee
+from privet._validate import above, count, finite, open_fraction, set_frozen
+from privet.errors import InvalidParameter
+from privet.mechanisms import Form, Gaussian, Numbers, Sensitivity
+from privet.pate.aggregator import FARTHEST, check_unit, check_votes, teachers_of
+from privet.pate.gn_max import GNMax, scale_up
+from privet.pate.votes import Votes
+from privet.privacy import Guarantee, Unit
+
+ABSTAINED = -1  # in place of a label: no class has this number
 
 Made = TypeVar("Made")
+
+
+class TwoNoises:
+    """Base of these aggregators, before `Algorithm`: votes on which enough teachers agree are answered."""
+
+    threshold: float
+    sigma1: float
+    sigma2: float
+    queries: int
+    answers: int
+    classes: int
+    teachers: int | None
+    unit: Unit
+    fixed_ids: bool
+
+    def _check_noises(self, least: Mapping[str, int]) -> None:
+        """Whole numbers that are at least so large, and two noises."""
+        whole = {name: count(name, getattr(self, name), low) for name, low in least.items()}
+        if whole["answers"] > whole["queries"]:
+            raise InvalidParameter("answers must be at most queries")
+        check_unit(self.unit, self.fixed_ids)
+        ends = {name: above(name, getattr(self, name), 0.0) for name in ("sigma1", "sigma2")}
+        set_frozen(self, threshold=finite("threshold", self.threshold), **ends, **whole)
+
+    def _thresholds(self, queries: int) -> Gaussian:
+        """The noise on the largest counts of so many queries: a vector that a teacher moves by at most 1 in each."""
+        teachers = teachers_of(self.unit, self.fixed_ids)
+        reach = Sensitivity(teachers * Fraction(root_up(queries)), norm="l2", unit=self.unit)
+        return Gaussian(scale=self.sigma1, sensitivity=reach)
+
+    def answer_part(self, queries: int) -> GNMax:
+        """The aggregator of the queries that are answered."""
+        return GNMax(
+            sigma=self.sigma2,
+            queries=queries,
+            classes=self.classes,
+            teachers=self.teachers,
+            unit=self.unit,
+            fixed_ids=self.fixed_ids,
+        )
+
+    @property
+    def form(self) -> Form:
+        """A number for each query."""
+        return Numbers()
+
+    def _admit(self, value: Votes) -> None:
+        check_votes(value, self.queries, self.classes, self.teachers)
 
 
 def with_two_noises(make: Callable[..., Made], public: Mapping[str, Any], target: Guarantee, share: float) -> Made:

@@ -1,31 +1,31 @@
 """G-PATE: a generator that follows the noisy votes of teachers on where its points should go."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 from privet._progress import track
-from privet._validate import above, at_least, count, fraction, instance, set_frozen
+from privet._validate import above, at_least, count, fraction, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example, Form, Gaussian, Kept, Source, register
-from privet.noise import KeyedStream
+from privet.mechanisms import Algorithm, Example, Gaussian, Source, register
 from privet.pate.confident_gn_max import ConfidentGNMax
 from privet.pate.gans.bought import kept, most_bought
 from privet.pate.gans.generated_model import GeneratedModel
-from privet.pate.gans.parts import Parts, exact_parts
+from privet.pate.gans.parts import exact_parts
 from privet.pate.gans.small_rows import counted_pair, image_pair, replaced_pair, table_pair
 from privet.pate.gans.task import GanTask
-from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
-from privet.pate.gans.teacher_plan import TeacherPlan, paid_counts
+from privet.pate.gans.teacher_gan import TeacherGAN
+from privet.pate.gans.teacher_plan import COMPARED, TeacherPlan, paid_counts
 from privet.pate.gn_max import GNMax
 from privet.pate.votes import Votes
-from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated
+from privet.privacy import Guarantee, PrivacyLoss, Repeated
 
 if TYPE_CHECKING:
+    from privet.pate.gans.centroids import Centroids
+    from privet.pate.gans.discriminators import Discriminators
     from privet.pate.gans.follower import Asked, Follower
 
 _WHOLE = {"teachers": 1, "rounds": 1, "batch": 1, "dimensions": 1, "bins": 2, "teacher_steps": 1, "generator_steps": 1}
-_COMPARED = 64  # generated points of each class, whose mean a linear rule compares its own with
 _SHARED = ("sigma1", "sigma2", "threshold", "batch", "dimensions", "bins", "reach", "blur", "move", "rate")
 
 
@@ -99,7 +99,7 @@ class GPATE(TeacherGAN):
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class GPATEPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
+class GPATEPlan(TeacherPlan, Algorithm[Any, GeneratedModel]):
     """A generator moved by the noisy votes of teachers on their gradients: its weights.
 
     **Guarantee:** `rounds` rounds of `batch` x `dimensions` votes with normal noise, and the counts of classes.
@@ -134,21 +134,17 @@ class GPATEPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, GanTask)
-        instance("counts", self.counts, Gaussian, type(None))
+        self._check_networks()
         if (self.threshold is None) != (self.sigma1 is None):
             raise InvalidParameter("a threshold needs sigma1, the noise on it, and sigma1 needs a threshold")
         if self.threshold is not None:
             share, noise = fraction("threshold", self.threshold), above("sigma1", self.sigma1, 0.0)
             set_frozen(self, threshold=share, sigma1=noise)
-        set_frozen(self, hidden=widths("hidden", self.hidden), latent=count("latent", self.latent, 1))
-        set_frozen(self, teacher_hidden=widths("teacher_hidden", self.teacher_hidden))
         set_frozen(self, **{name: count(name, getattr(self, name), low) for name, low in _WHOLE.items()})
         set_frozen(
             self, **{name: above(name, getattr(self, name), 0.0) for name in ("sigma2", "reach", "move", "rate")}
         )
         set_frozen(self, blur=at_least("blur", self.blur, 0.0))
-        check_device(self.device)
 
     @property
     def aggregator(self) -> "ConfidentGNMax | GNMax":
@@ -167,8 +163,7 @@ class GPATEPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
 
     @property
     def loss(self) -> PrivacyLoss:
-        votes = Repeated(self.aggregator.loss, self.rounds)
-        return votes if self.counts is None else Composed((self.counts.loss, votes))
+        return self._with_counts(Repeated(self.aggregator.loss, self.rounds))
 
     def describe(self) -> str:
         """The plan in words."""
@@ -178,16 +173,7 @@ class GPATEPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
         asked += f"by {self.teachers:,} teachers with noise of deviation {self.sigma2:.4g}"
         if self.threshold is not None:
             asked += f", where a share of {self.threshold:g} agrees after noise of deviation {self.sigma1:.4g}"
-        if self.counts is None:
-            return asked + "; classes are uniform"
-        return asked + f"; counts of classes with noise of deviation {self.counts.scale:.4g}"
-
-    @property
-    def form(self) -> Form:
-        return Kept("pate.generator")
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
+        return asked + self._classes_in_words()
 
     def _run(self, prepared: Any, source: Source) -> GeneratedModel:
         from privet.pate.gans.follower import Follower
@@ -195,33 +181,26 @@ class GPATEPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
         opened = self._opened(prepared, source)
         public = Follower(opened.generator, self.task.grid, opened.open, rate=self.rate)
         parts = exact_parts(self.task.exact_units(prepared), opened.key, self.teachers)
-        asks = self._asker(parts, opened.secret, public)
+        teachers = self._teachers(parts, opened.secret)
         work = track("rounds", self.rounds)
         for number in range(1, self.rounds + 1):
             asked = public.ask(self.batch, self.dimensions, self.blur)
-            told = self.aggregator.release(asks(number, asked), source=source).value
+            votes = self._votes(teachers, number, public, asked)
+            told = self.aggregator.release(votes, source=source).value
             way = self.move * (1.0 - (number - 1) / self.rounds)  # shorter and shorter: noise then averages out
             public.follow(asked, told, self.bins, self.reach, way, self.generator_steps)
             work.advance()
         return self._given_out(public.generator, "G-PATE")
 
-    def _asker(self, parts: Parts, secret: KeyedStream, public: "Follower") -> "Callable[[int, Asked], Votes]":
-        """The votes of the teachers of these parts in a round, on the points that are asked about."""
+    def _votes(self, teachers: "Centroids | Discriminators", number: int, public: "Follower", asked: "Asked") -> Votes:
+        """The votes of a round on the points that are asked about; networks make their steps before."""
         from privet.pate.gans.centroids import Centroids
-        from privet.pate.gans.discriminators import Discriminators
 
-        if not self.teacher_hidden:
-            rules = Centroids(parts, self.task.classes, device=self.device)
-            return lambda number, asked: rules.exact_bins(
-                public.centres(_COMPARED), asked.classes, asked.along, self.bins, self.reach
-            )
-        nets = Discriminators(parts, self.task.classes, self.teacher_hidden, secret, rate=0.01, device=self.device)
-
-        def ask(number: int, asked: "Asked") -> Votes:
-            nets.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)
-            return nets.exact_bins(asked.points, asked.classes, asked.along, self.bins, self.reach)
-
-        return ask
+        if isinstance(teachers, Centroids):
+            middle = public.centres(COMPARED)
+            return teachers.exact_bins(middle, asked.classes, asked.along, self.bins, self.reach)
+        teachers.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)
+        return teachers.exact_bins(asked.points, asked.classes, asked.along, self.bins, self.reach)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

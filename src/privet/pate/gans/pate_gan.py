@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any, final
 
 from privet import accounting
 from privet._progress import track
-from privet._validate import above, count, instance, set_frozen
+from privet._validate import above, count, set_frozen
 from privet.errors import InvalidParameter
-from privet.mechanisms import Algorithm, Example, Form, Gaussian, Kept, Source, register
-from privet.noise import KeyedStream
+from privet.mechanisms import Algorithm, Example, Gaussian, Source, register
 from privet.pate.gans.bought import kept, most_bought
 from privet.pate.gans.generated_model import GeneratedModel
-from privet.pate.gans.parts import Parts, exact_parts
+from privet.pate.gans.parts import exact_parts
 from privet.pate.gans.small_rows import counted_pair, image_pair, replaced_pair, single_pair, table_pair
 from privet.pate.gans.task import GanTask
-from privet.pate.gans.teacher_gan import TeacherGAN, check_device, widths
-from privet.pate.gans.teacher_plan import TeacherPlan, paid_counts
+from privet.pate.gans.teacher_gan import TeacherGAN
+from privet.pate.gans.teacher_plan import COMPARED, RATE, TeacherPlan, paid_counts
 from privet.pate.gn_max import GNMax
 from privet.pate.votes import Votes
-from privet.privacy import Composed, Guarantee, PrivacyLoss
+from privet.privacy import Guarantee, PrivacyLoss
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,11 +28,9 @@ if TYPE_CHECKING:
     from privet.pate.gans.centroids import Centroids
     from privet.pate.gans.discriminators import Discriminators
 
-_RATE = 0.01  # the learning rate of Adam, for teachers and student: by trials; accuracy only
-_COMPARED = 64  # generated points of each class, whose mean a linear rule compares its own with
 _Z_95 = 1.6448536269514722  # of a standard normal variable, one in twenty is larger
 _LEAST_SIGMA = 1e-3  # votes are whole numbers: less noise changes none of them
-_WHOLE = ("teachers", "labels", "batch", "teacher_steps", "student_steps", "generator_steps", "latent")
+_WHOLE = ("teachers", "labels", "batch", "teacher_steps", "student_steps", "generator_steps")
 
 
 @final
@@ -127,7 +124,7 @@ def _with_least_noise(plan: "PATEGANPlan", promise: Guarantee) -> "PATEGANPlan":
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
+class PATEGANPlan(TeacherPlan, Algorithm[Any, GeneratedModel]):
     """A generator trained by the noisy labels of teacher discriminators: its weights.
 
     **Guarantee:** `labels` binary votes with normal noise, and the counts of classes where they are paid for.
@@ -156,12 +153,8 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, GanTask)
-        instance("counts", self.counts, Gaussian, type(None))
-        set_frozen(self, sigma=above("sigma", self.sigma, 0.0), hidden=widths("hidden", self.hidden))
-        set_frozen(self, rate=above("rate", self.rate, 0.0))
-        set_frozen(self, teacher_hidden=widths("teacher_hidden", self.teacher_hidden))
-        check_device(self.device)
+        self._check_networks()
+        set_frozen(self, sigma=above("sigma", self.sigma, 0.0), rate=above("rate", self.rate, 0.0))
         set_frozen(self, **{name: count(name, getattr(self, name), 1) for name in _WHOLE})
 
     def aggregator(self, queries: int) -> GNMax:
@@ -170,8 +163,7 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
 
     @property
     def loss(self) -> PrivacyLoss:
-        votes = self.aggregator(self.labels).loss
-        return votes if self.counts is None else Composed((self.counts.loss, votes))
+        return self._with_counts(self.aggregator(self.labels).loss)
 
     @property
     def rounds(self) -> tuple[int, ...]:
@@ -190,23 +182,13 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
         told = (
             f"{self.labels:,} labels by {self.teachers:,} teachers, noise of deviation {self.sigma:.4g} on each count"
         )
-        told += f"; that noise wants {self.teachers_wanted:,} teachers"
-        if self.counts is None:
-            return told + "; classes are uniform"
-        return told + f"; counts of classes with noise of deviation {self.counts.scale:.4g}"
-
-    @property
-    def form(self) -> Form:
-        return Kept("pate.generator")
-
-    def _admit(self, value: Any) -> None:
-        self.task.admit(value)
+        return told + f"; that noise wants {self.teachers_wanted:,} teachers" + self._classes_in_words()
 
     def _run(self, prepared: Any, source: Source) -> GeneratedModel:
         from privet.pate.gans.adversary import Adversary
 
         opened = self._opened(prepared, source)
-        public = Adversary(opened.generator, self.hidden, opened.open, rate=_RATE, making=self.rate)
+        public = Adversary(opened.generator, self.hidden, opened.open, rate=RATE, making=self.rate)
         parts = exact_parts(self.task.exact_units(prepared), opened.key, self.teachers)
         teachers = self._teachers(parts, opened.secret)
         work = track("labels", self.labels)
@@ -218,15 +200,6 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
             public.teach(4 * self.batch, self.generator_steps, 1.0 - (number - 1) / len(self.rounds))
             work.advance(size)
         return self._given_out(public.generator, "PATE-GAN")
-
-    def _teachers(self, parts: Parts, secret: KeyedStream) -> "Centroids | Discriminators":
-        """The teachers of these parts."""
-        from privet.pate.gans.centroids import Centroids
-        from privet.pate.gans.discriminators import Discriminators
-
-        if not self.teacher_hidden:
-            return Centroids(parts, self.task.classes, device=self.device)
-        return Discriminators(parts, self.task.classes, self.teacher_hidden, secret, rate=_RATE, device=self.device)
 
     def _votes(
         self,
@@ -240,7 +213,7 @@ class PATEGANPlan(Algorithm[Any, GeneratedModel], TeacherPlan):
         from privet.pate.gans.centroids import Centroids
 
         if isinstance(teachers, Centroids):
-            return teachers.exact_votes(points, classes, public.centres(_COMPARED))
+            return teachers.exact_votes(points, classes, public.centres(COMPARED))
         teachers.train(number, [public.drawn(self.batch) for _ in range(self.teacher_steps)], self.batch)
         return teachers.exact_votes(points, classes)
 

@@ -5,14 +5,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from privet._numerics import Array
-from privet.mechanisms import Gaussian, Source
+from privet._validate import count, instance, set_frozen
+from privet.mechanisms import Form, Gaussian, Kept, Source
 from privet.noise import KeyedStream
 from privet.pate.gans.generated_model import GeneratedModel
+from privet.pate.gans.parts import Parts
 from privet.pate.gans.task import GanTask
-from privet.privacy import Guarantee
+from privet.pate.gans.teacher_gan import check_device, widths
+from privet.privacy import Composed, Guarantee, PrivacyLoss
 
 if TYPE_CHECKING:
+    from privet.pate.gans.centroids import Centroids
+    from privet.pate.gans.discriminators import Discriminators
     from privet.pate.gans.generator import Generator
+
+RATE = 0.01  # the learning rate of Adam, for teachers and student: by trials; accuracy only
+COMPARED = 64  # generated points of each class, whose mean a linear rule compares its own with
 
 
 def paid_counts(task: GanTask, promise: Guarantee, share: float) -> Gaussian | None:
@@ -32,15 +40,41 @@ class Opening(NamedTuple):
 
 
 class TeacherPlan:
-    """Base of the plans of both generators, beside `Algorithm`, whose coins it draws."""
+    """Base of the plans of both generators, before `Algorithm`, whose coins it draws."""
 
     task: GanTask
     teachers: int
     counts: Gaussian | None
     latent: int
     hidden: tuple[int, ...]
+    teacher_hidden: tuple[int, ...]
     device: str
     gains: ClassVar[tuple[float, float]] = (1.0, 1.0)  # of the generator at its beginning
+
+    def _check_networks(self) -> None:
+        """What both plans are told about their task and their networks."""
+        instance("task", self.task, GanTask)
+        instance("counts", self.counts, Gaussian, type(None))
+        set_frozen(self, hidden=widths("hidden", self.hidden), latent=count("latent", self.latent, 1))
+        set_frozen(self, teacher_hidden=widths("teacher_hidden", self.teacher_hidden))
+        check_device(self.device)
+
+    def _with_counts(self, votes: PrivacyLoss) -> PrivacyLoss:
+        """The price of the votes, and of the counts of classes where they are paid for."""
+        return votes if self.counts is None else Composed((self.counts.loss, votes))
+
+    def _classes_in_words(self) -> str:
+        if self.counts is None:
+            return "; classes are uniform"
+        return f"; counts of classes with noise of deviation {self.counts.scale:.4g}"
+
+    @property
+    def form(self) -> Form:
+        """A generator."""
+        return Kept("pate.generator")
+
+    def _admit(self, value: Any) -> None:
+        self.task.admit(value)
 
     def _shares(self: Any, prepared: Any, source: Source) -> Array:
         """The shares of classes: paid for, or uniform."""
@@ -60,6 +94,15 @@ class TeacherPlan:
         open_ = self._coins("networks", KeyedStream.fresh, source)
         begun = Generator.begun(self.task.heads, shares, self.latent, self.hidden, open_, self.device, self.gains)
         return Opening(begun, open_, key, secret)
+
+    def _teachers(self, parts: Parts, secret: KeyedStream) -> "Centroids | Discriminators":
+        """The teachers of these parts."""
+        from privet.pate.gans.centroids import Centroids
+        from privet.pate.gans.discriminators import Discriminators
+
+        if not self.teacher_hidden:
+            return Centroids(parts, self.task.classes, device=self.device)
+        return Discriminators(parts, self.task.classes, self.teacher_hidden, secret, rate=RATE, device=self.device)
 
     def _given_out(self, generator: "Generator", method: str) -> GeneratedModel:
         """The generator as it is given out."""
