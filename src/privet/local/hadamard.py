@@ -64,10 +64,6 @@ class HadamardResponse(FrequencyProtocol):
     def widths(self) -> tuple[int, ...]:
         return (self.size.bit_length(),)
 
-    @property
-    def report_shape(self) -> tuple[int, ...]:
-        return ()
-
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
         size, word = (runs, *prepared.shape), word_of(self.widths[0])
         agrees = noise.bernoulli(p=self.own, size=size, source=source)

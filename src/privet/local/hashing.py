@@ -14,7 +14,7 @@ from privet._numerics import Array, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.local.families.counts import counted
-from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
+from privet.local.families.frequency import Channel, FrequencyProtocol
 from privet.local.families.hashes import hashed, pool, third_collisions
 from privet.local.families.listed import listed
 from privet.local.families.pooled import Pool
@@ -173,8 +173,7 @@ class OLH(FrequencyProtocol):
         return float(told.truth - told.lie) * third_collisions(f, told.k)
 
     def simulate_counts(self, counts: Any, *, source: Source = None) -> State:
-        people = people_of(counts, self.size)
-        return State(self).add_counts(two_binomials(people, self.own, self.other, source), int(people.sum()))
+        return two_binomials(self, counts, source)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -249,10 +248,6 @@ class FLH(FrequencyProtocol):
     @property
     def widths(self) -> tuple[int, ...]:
         return ((self.pool * self.response.k - 1).bit_length(),)
-
-    @property
-    def report_shape(self) -> tuple[int, ...]:
-        return ()
 
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
         shape, (a, b), g = (runs, *prepared.shape), self.hashes, self.response.k

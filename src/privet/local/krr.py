@@ -68,24 +68,14 @@ class KRR(FrequencyProtocol):
     def widths(self) -> tuple[int, ...]:
         return ((self.size - 1).bit_length(),)
 
-    @property
-    def report_shape(self) -> tuple[int, ...]:
-        return ()
-
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
         return self.response._draw(prepared, runs, source).astype(word_of(self.widths[0]))
 
     def valid(self, reports: Array) -> Array:
         return (reports >= 0) & (reports < self.size)
 
-    def table_shape(self, candidates: Array | None) -> tuple[int, ...]:
-        return (self.size,)
-
     def tally(self, reports: Array, candidates: Array | None) -> Array:
         return counted(reports, self.size)
-
-    def supports(self, state: State, candidates: Array | None) -> Array:
-        return state.table if candidates is None else state.table[candidates.astype(np.int64)]
 
     def outcomes(self) -> Array:
         return np.arange(self.size)

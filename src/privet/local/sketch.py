@@ -226,10 +226,6 @@ class HadamardSketch(FrequencyProtocol):
     def widths(self) -> tuple[int, ...]:
         return ((2 * self.depth * self.width - 1).bit_length(),)
 
-    @property
-    def report_shape(self) -> tuple[int, ...]:
-        return ()
-
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
         shape, (a, b) = (runs, *prepared.shape), self.hashes
         place = noise.uniform_int(bound=self.depth * self.width, size=shape, source=source)

@@ -14,7 +14,7 @@ from privet._cache import kept_property
 from privet._numerics import Array, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
-from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
+from privet.local.families.frequency import Channel, FrequencyProtocol
 from privet.local.families.listed import listed
 from privet.local.families.population import two_binomials
 from privet.local.families.words import bit_sums, cut, in_range, packed, put, widths_of, words_for
@@ -125,14 +125,8 @@ class SubsetSelection(FrequencyProtocol):
         ones = np.bitwise_count(reports.astype(np.uint64)).sum(axis=1)
         return in_range(reports, self.size) & (ones == self._w)
 
-    def table_shape(self, candidates: Array | None) -> tuple[int, ...]:
-        return (self.size,)
-
     def tally(self, reports: Array, candidates: Array | None) -> Array:
         return bit_sums(reports, self.size)
-
-    def supports(self, state: State, candidates: Array | None) -> Array:
-        return state.table if candidates is None else state.table[candidates.astype(np.int64)]
 
     def _sets(self) -> list[tuple[int, ...]]:
         if math.comb(self.size, self._w) > _LISTED:
@@ -149,8 +143,7 @@ class SubsetSelection(FrequencyProtocol):
         return tuple(tuple(with_it if x in chosen else without for chosen in self._sets()) for x in range(k))
 
     def simulate_counts(self, counts: Any, *, source: Source = None) -> State:
-        people = people_of(counts, self.size)
-        return State(self).add_counts(two_binomials(people, self.own, self.other, source), int(people.sum()))
+        return two_binomials(self, counts, source)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

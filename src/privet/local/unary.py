@@ -11,7 +11,7 @@ from privet import noise
 from privet._cache import kept_property
 from privet._numerics import Array, up
 from privet._validate import flag, set_frozen
-from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
+from privet.local.families.frequency import Channel, FrequencyProtocol
 from privet.local.families.population import two_binomials
 from privet.local.families.words import bit_sums, cut, in_range, patterns, product_law, put, widths_of, words_for
 from privet.local.state import State
@@ -90,14 +90,8 @@ class UnaryEncoding(FrequencyProtocol):
     def valid(self, reports: Array) -> Array:
         return in_range(reports, self.size)
 
-    def table_shape(self, candidates: Array | None) -> tuple[int, ...]:
-        return (self.size,)
-
     def tally(self, reports: Array, candidates: Array | None) -> Array:
         return bit_sums(reports, self.size)
-
-    def supports(self, state: State, candidates: Array | None) -> Array:
-        return state.table if candidates is None else state.table[candidates.astype(np.int64)]
 
     def outcomes(self) -> Array:
         return patterns(self.size)
@@ -108,8 +102,7 @@ class UnaryEncoding(FrequencyProtocol):
         return tuple(product_law(row, self.size) for row in chances)
 
     def simulate_counts(self, counts: Any, *, source: Source = None) -> State:
-        people = people_of(counts, self.size)
-        return State(self).add_counts(two_binomials(people, self.own, self.other, source), int(people.sum()))
+        return two_binomials(self, counts, source)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -76,25 +76,15 @@ class Warner(FrequencyProtocol):
     def widths(self) -> tuple[int, ...]:
         return (1,)
 
-    @property
-    def report_shape(self) -> tuple[int, ...]:
-        return ()
-
     def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
         return self.response._draw(prepared, runs, source).astype(np.bool_)
 
     def valid(self, reports: Array) -> Array:
         return (reports >= 0) & (reports < 2)
 
-    def table_shape(self, candidates: Array | None) -> tuple[int, ...]:
-        return (2,)
-
     def tally(self, reports: Array, candidates: Array | None) -> Array:
         yes = int(np.count_nonzero(reports))
         return np.array([len(reports) - yes, yes])
-
-    def supports(self, state: State, candidates: Array | None) -> Array:
-        return state.table if candidates is None else state.table[candidates.astype(np.int64)]
 
     def outcomes(self) -> Array:
         return np.arange(2)

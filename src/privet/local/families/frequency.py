@@ -84,10 +84,6 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
         """The probability that a report supports a given other value."""
 
     @abstractmethod
-    def supports(self, state: State, candidates: Array | None) -> Array:
-        """The number of reports that support each value, or each candidate."""
-
-    @abstractmethod
     def outcomes(self) -> Array:
         """All possible reports, one a row."""
 
@@ -98,6 +94,19 @@ class FrequencyProtocol(Mechanism[Any, Any], Protocol):
     @abstractmethod
     def simulate_counts(self, counts: Any, *, source: Source = None) -> State:
         """A state as if so many people held each value: the law of the real one (see `simulation`), without reports."""
+
+    # --- what a member answers unless it says otherwise --------------------------------------------------------------
+
+    @property
+    def report_shape(self) -> tuple[int, ...]:
+        return ()
+
+    def table_shape(self, candidates: Array | None) -> tuple[int, ...]:
+        return (self.size,)
+
+    def supports(self, state: State, candidates: Array | None) -> Array:
+        """The number of reports that support each value, or each candidate: the table counts them, value by value."""
+        return state.table if candidates is None else state.table[candidates.astype(np.int64)]
 
     # --- the mechanism -----------------------------------------------------------------------------------------------
 

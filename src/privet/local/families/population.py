@@ -56,7 +56,9 @@ def one_by_one(protocol: FrequencyProtocol, counts: Any, source: Source) -> Stat
     return state
 
 
-def two_binomials(people: Array, own: Fraction, other: Fraction, source: Source) -> Array:
-    """Supports of each value when the reports of different values are independent: of those who hold it, and of others."""
-    mine = np.asarray(noise.binomial(n=people, p=own, source=source))
-    return mine + np.asarray(noise.binomial(n=people.sum() - people, p=other, source=source))
+def two_binomials(protocol: FrequencyProtocol, counts: Any, source: Source) -> State:
+    """A state of supports as if those of different values were independent: of those who hold a value, and of others."""
+    people = people_of(counts, protocol.size)
+    mine = np.asarray(noise.binomial(n=people, p=protocol.own, source=source))
+    others = np.asarray(noise.binomial(n=people.sum() - people, p=protocol.other, source=source))
+    return State(protocol).add_counts(mine + others, int(people.sum()))
