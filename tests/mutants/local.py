@@ -191,9 +191,9 @@ plant(
 )
 plant(
     "a pool that forgets its price: twice the cells' epsilon",
-    "local:_response",
-    "truth=chance_for(protocol.epsilon, protocol.cells - 1)",
-    "truth=chance_for(2 * protocol.epsilon, protocol.cells - 1)",
+    "local:_OverCells.response",
+    "truth=chance_for(self.epsilon, self.cells - 1)",
+    "truth=chance_for(2 * self.epsilon, self.cells - 1)",
     PROTOCOLS,
 )
 plant(

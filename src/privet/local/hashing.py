@@ -47,23 +47,40 @@ def best_cells(epsilon: float) -> int:
     return min((below, below + 1), key=variance)
 
 
-def _response(protocol: Any) -> mechanisms.KRR:
-    """Randomized response over the cells."""
-    return mechanisms.KRR(k=protocol.cells, truth=chance_for(protocol.epsilon, protocol.cells - 1))
+class _OverCells:
+    """Base of both protocols, before `FrequencyProtocol`: randomized response over the cells of a hash."""
 
+    epsilon: float
+    cells: int | None
 
-def _cells(protocol: Any) -> int:
-    """The number of cells, the best one unless it is given."""
-    cells = best_cells(protocol.epsilon) if protocol.cells is None else count("cells", protocol.cells, 2)
-    if cells > _MOST_CELLS:
-        raise InvalidParameter(f"cells must be at most {_MOST_CELLS}")
-    return cells
+    def _checked_cells(self) -> int:
+        """The number of cells, the best one unless it is given."""
+        cells = best_cells(self.epsilon) if self.cells is None else count("cells", self.cells, 2)
+        if cells > _MOST_CELLS:
+            raise InvalidParameter(f"cells must be at most {_MOST_CELLS}")
+        return cells
+
+    @kept_property
+    def response(self) -> mechanisms.KRR:
+        """Randomized response over the cells."""
+        assert self.cells is not None
+        return mechanisms.KRR(k=self.cells, truth=chance_for(self.epsilon, self.cells - 1))
+
+    @property
+    def own(self) -> Fraction:
+        """The cell is the true one."""
+        return self.response.truth
+
+    @property
+    def other(self) -> Fraction:
+        """Another value falls into the reported cell, which says nothing about it."""
+        return Fraction(1, self.response.k)
 
 
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class OLH(FrequencyProtocol):
+class OLH(_OverCells, FrequencyProtocol):
     """A hash of one's own, drawn anew for every report, and the cell of the value by randomized response over `cells`.
 
     A report has three numbers: a and b of the hash, even words of 64 bits, and the cell. `OLH.binary` has two cells. The
@@ -88,25 +105,12 @@ class OLH(FrequencyProtocol):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        set_frozen(self, cells=_cells(self))
+        set_frozen(self, cells=self._checked_cells())
 
     @classmethod
     def binary(cls, *, k: int, epsilon: float) -> "OLH":
         """Binary local hashing: two cells."""
         return cls(k=k, epsilon=epsilon, cells=2)
-
-    @kept_property
-    def response(self) -> mechanisms.KRR:
-        """Randomized response over the cells."""
-        return _response(self)
-
-    @property
-    def own(self) -> Fraction:
-        return self.response.truth
-
-    @property
-    def other(self) -> Fraction:
-        return Fraction(1, self.response.k)
 
     @property
     def loss(self) -> PartialResponseLoss:
@@ -188,7 +192,7 @@ def _ceil(cell: Array, g: int) -> Array:
 @final
 @register
 @dataclass(frozen=True, kw_only=True)
-class FLH(FrequencyProtocol):
+class FLH(_OverCells, FrequencyProtocol):
     """Local hashing with a public pool of hashes: a report is one number, cells * (which hash) + (which cell).
 
     Reports are counted by `GROUP BY`; the state has pool * cells counts, whatever k. The pool follows from `seed`.
@@ -213,27 +217,16 @@ class FLH(FrequencyProtocol):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        set_frozen(self, cells=_cells(self), pool=count("pool", self.pool, 1), seed=count("seed", self.seed, 0))
+        set_frozen(
+            self, cells=self._checked_cells(), pool=count("pool", self.pool, 1), seed=count("seed", self.seed, 0)
+        )
         if self.pool * self.response.k > _MOST_IN_POOL:
             raise InvalidParameter("the pool must have at most 2^26 cells in all: lower pool or cells")
-
-    @kept_property
-    def response(self) -> mechanisms.KRR:
-        """Randomized response over the cells."""
-        return _response(self)
 
     @kept_property
     def hashes(self) -> tuple[Array, Array]:
         """The public pairs (a, b)."""
         return pool(self.seed, self.pool)
-
-    @property
-    def own(self) -> Fraction:
-        return self.response.truth
-
-    @property
-    def other(self) -> Fraction:
-        return Fraction(1, self.response.k)
 
     @kept_property
     def shared_hashes(self) -> Pool:
