@@ -12,10 +12,12 @@ torch = pytest.importorskip("torch")
 from scipy import stats  # noqa: E402
 
 from privet import audit, noise, testing  # noqa: E402
-from privet.deep import StepNoise  # noqa: E402
+from privet._compiled import Compiled  # noqa: E402
+from privet.deep import StepNoise, step_noise as file  # noqa: E402
 from privet.errors import InvalidData, InvalidParameter  # noqa: E402
 from privet.privacy import GaussianLoss, Unit  # noqa: E402
 
+BOTH = file._added, file._added_by_one
 EDGES = stats.norm.ppf(np.linspace(0.0, 1.0, 65))
 
 
@@ -165,21 +167,65 @@ def test_examples_are_neighbours(example):
     testing.check_survives_audit(example)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_quick_way_has_the_sums_of_the_long_one(dtype, monkeypatch):
-    """Bits of doubles against whole numbers: equal digit by digit, on both sides of what the quick way takes."""
+def hostile(step: StepNoise, dtype: type) -> np.ndarray:
+    """Three pieces and a short one: ties, numbers of all sizes, and in the second piece one that is none."""
     rng = np.random.default_rng(11)
-    step = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=3 * 2**14 + 5)  # several pieces, the last one short
     numbers = (rng.normal(size=step.dimension) * 10.0 ** rng.integers(-12, 5, size=step.dimension)).astype(dtype)
     numbers[:4] = [0.5 * step.grid.width, 1.5 * step.grid.width, -0.5 * step.grid.width, 0.0]
-    numbers[2**14 + 1] = np.nan  # the second piece goes the long way
-    ways = []
-    plain = StepNoise._added_quickly
-    monkeypatch.setattr(StepNoise, "_added_quickly", lambda self, *given: ways.append(plain(self, *given)) or ways[-1])
+    numbers[2**14 + 1] = 2**52 if step.strict else np.nan
+    return numbers
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Which pieces went the quick way, as steps go on."""
+    ways, add = [], file._add.of
+    monkeypatch.setattr(file._add, "of", lambda count: lambda *given: ways.append(add(count)(*given)) or ways[-1])
+    return ways
+
+
+def slow_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file._add, "of", lambda count: lambda *given: False)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_quick_way_has_the_sums_of_the_long_one(dtype, monkeypatch):
+    """Roundings of doubles against whole numbers: equal digit by digit, on both sides of what the quick way takes."""
+    step = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=3 * 2**14 + 5)
+    numbers, ways = hostile(step, dtype), watched(monkeypatch)
     quick = step.release(numbers, source=noise.Seeded(5)).value
     assert ways == [True, False, True, True]
-    monkeypatch.setattr(StepNoise, "_added_quickly", lambda self, *given: False)
+    slow_only(monkeypatch)
     assert (quick == step.release(numbers, source=noise.Seeded(5)).value).all()
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.dtype(">f4"), np.int64])
+def test_compiled_code_adds_the_same_noise(dtype, single, monkeypatch):
+    """The whole release, noise and sums, bit for bit; numbers that a compiler does not know stay with numpy."""
+    pytest.importorskip("numba")
+    strict = dtype is np.int64
+    step = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=3 * 2**14 + 5, single=single, strict=strict)
+    with np.errstate(over="ignore", invalid="ignore"):
+        numbers = hostile(step, dtype)
+    in_numpy = step.release(numbers, source=noise.Seeded(5)).value
+    monkeypatch.setattr(Compiled, "WORTH", 0)
+    assert file._add.of(1) is not file._added
+    assert (in_numpy == step.release(numbers, source=noise.Seeded(5)).value).all()
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-20])
+def test_what_is_compiled_is_right_as_python_too(unit):
+    """The loop that numba compiles, run as it stands, on both sides of what it takes."""
+    width, near = 2.0**-20, 2.0**30
+    drawn = np.array([0.25, -3.75, 2.0**28 - 0.25]) * width
+    for last, fits in ((near / unit / 2, True), (near / unit, False), (-near / unit, False)):
+        numbers, found = np.array([1.0, 2.5, last]), np.empty((2, 3))
+        given = drawn, file._ROUNDS * width, near
+        said = [add(numbers, unit, *given, out, np.empty(3)) for add, out in zip(BOTH, found, strict=True)]
+        assert said == [fits, fits]
+        assert not fits or (found[0] == found[1]).all()
+    for add in BOTH:
+        assert not add(np.array([np.nan, 1.0, 2.0]), unit, *given, np.empty(3), np.empty(3))
 
 
 @pytest.mark.parametrize("far", [2.0**49, 2.0**50, 2.0**51, 2.0**60])
@@ -191,15 +237,23 @@ def test_large_sums_and_large_noise_are_added_exactly(far):
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_large_noise_is_added_exactly(strict, monkeypatch):
-    """Noise near the end of what a double holds: the quick way leaves what does not fit to the long one."""
+@pytest.mark.parametrize("large", [2**38 - 2**10, 2**38 + 2**10, 2**51])
+def test_large_noise_is_added_exactly(strict, large, monkeypatch):
+    """On both sides of the noise that comes as doubles, and near the end of what a double holds."""
     small = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=20_000, strict=strict)
-    step = replace(small, noise_multiplier=float(2**51 / small._reach))
+    step = replace(small, noise_multiplier=float(large / small._reach))
     numbers = np.zeros(step.dimension, dtype=np.int64) if strict else np.linspace(-9.0, 9.0, step.dimension)
     found = step.release(numbers, source=noise.Seeded(5)).value
     assert stats.chisquare(cells(found, step.sigma)).pvalue > 1e-4
-    monkeypatch.setattr(StepNoise, "_added_quickly", lambda self, *given: False)
+    slow_only(monkeypatch)
     assert (found == step.release(numbers, source=noise.Seeded(5)).value).all()
+
+
+def test_noise_is_not_rounded_twice():
+    """The sum goes to the grid before the noise does: else neighbours would be farther apart than what is charged."""
+    step, source = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=4096), noise.Seeded
+    zero, third = np.zeros(step.dimension), np.full(step.dimension, step.grid.width / 3)
+    assert (step.release(zero, source=source(3)).value == step.release(third, source=source(3)).value).all()
 
 
 def test_a_single_release_is_the_double_one_in_float32():

@@ -47,14 +47,14 @@ plant(
 )
 plant(
     "step: one noise for all coordinates",
-    "deep:StepNoise._added_quickly",
-    "bits += drawn",
-    "bits += drawn[0]",
+    "deep:step_noise._added",
+    "spare += drawn",
+    "spare += drawn[0]",
 )
 plant(
-    "step: sums that do not fit are added to bits all the same",
-    "deep:StepNoise._added_quickly",
-    "if not (float(numbers.min()) > -near and float(numbers.max()) < near):",
+    "step: sums that do not fit are added quickly all the same",
+    "deep:step_noise._added",
+    "if not (float(numbers.min()) > -most and float(numbers.max()) < most):",
     "if False:",
 )
 plant(
@@ -170,16 +170,37 @@ plant(
     "tests/noise/test_strips.py",
 )
 plant(
-    "step: noise that does not fit is added to bits all the same",
-    "deep:StepNoise._added_quickly",
-    "if not (bits.min() > code - _WIDE and bits.max() < code + _WIDE):",
-    "if False:",
+    "step: sum and noise are rounded together",
+    "deep:step_noise._added",
+    "spare += middle\n    spare += drawn",
+    "spare += drawn\n    spare += middle",
+)
+plant(
+    "strips: half a step goes down in doubles",
+    "noise:Strips._middles",
+    "(2**_SHORT + 1)",
+    "(2**_SHORT - 1)",
+    "tests/noise/test_strips.py",
+)
+plant(
+    "strips: what is left is drawn once for all pieces of doubles",
+    "noise:Strips.placed",
+    "others[:open_] * unit, others[open_:]",
+    "others[:open_] * unit, others",
+    "tests/noise/test_strips.py",
+)
+plant(
+    "strips: what rectangles leave lies in the middle",
+    "noise:Strips.placed",
+    "drawn[found[:open_]], others =",
+    "_, others =",
+    "tests/noise/test_strips.py",
 )
 plant(
     "step: the sum of a step is held until the next one is there",
     "deep:Training._block",
-    "del total, value, noisy",
-    "pass",
+    "del value  # the step",
+    "pass  # the step",
     "tests/deep/test_trainer.py",
 )
 plant(
@@ -276,14 +297,14 @@ plant(
 plant(
     "past sums are kept in the state of a training",
     "deep:Training._block",
-    '"average": average, "clip": clip',
-    '"average": average, "clip": clip, "past": getattr(mixing, "_sums", None) and list(mixing._sums)',
+    '"average": _off(average), "clip": stepping.clip',
+    '"average": _off(average), "clip": stepping.clip, "past": stepping._mixing and list(stepping._mixing._sums)',
     MIXING,
 )
 plant(
     "sums are mixed, and released as they are",
-    "deep:Training._block",
-    "noisy = mixing.read(noisy)",
+    "deep:stepping.OneByOne.descend",
+    "noisy = self._mixing.read(noisy)",
     "pass",
     MIXING,
 )

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from privet import noise
-from privet.errors import InvalidParameter
+from privet.errors import InternalError, InvalidParameter
 from privet.noise.families.coins import TO_UNIT
 from privet.noise.families.enclosure import normal_density
 from tests.noise.helpers import module
@@ -127,6 +127,88 @@ def test_pieces_are_the_whole(sigma):
     assert sum(len(part) for _, part, _ in noise.rounded_gaussian_pieces(sigma=sigma, count=0)) == 0
     with pytest.raises(InvalidParameter, match="count"):
         noise.rounded_gaussian_pieces(sigma=3, count=-1)
+
+
+SHORT = [Fraction(1025), Fraction(2**20), Fraction(10**9, 7), Fraction(2**30) + 12345, Fraction(2**38) - 1]
+
+
+@pytest.mark.parametrize("way", ["in_numpy", "by_one", "compiled"])
+@pytest.mark.parametrize("sigma", SHORT)
+def test_short_places_are_the_first_48_bits_of_a_word(sigma, way):
+    """Rounded, they are what `inside` makes of any word that begins so; also at both ends of every piece of a strip."""
+    compiled = way == "compiled"
+    fill = pytest.importorskip("numba").njit(strips._fill.by_one) if compiled else getattr(strips._fill, way)
+    sampler, many, unit = strips.Strips(sigma), 20_000, 2.0**-30
+    words = noise.Seeded(4).stream().words(many).copy()
+    half = np.uint64(63 - sampler.shift - 16)  # the bit of half a step, in the last 32 bits of the first 48
+    ends = (np.uint64(1) << half) * np.arange(2000, dtype=np.uint64)
+    words[:2000] = (words[:2000] >> np.uint64(48) << np.uint64(48)) | (ends << np.uint64(16) & np.uint64(2**48 - 1))
+    words[2000:4000] = words[:2000] - np.uint64(1)
+    prefixes = (words >> np.uint64(48)).astype(np.uint16)
+    places = (words >> np.uint64(16) & np.uint64(2**32 - 1)).astype(np.uint32).view(np.int32)
+    # counted from the middle of the strip: so the first of its places is the least of 32 bits
+    places = places ^ np.int32(-(2**31))
+    out, spare, found = np.empty(many), np.empty(many), np.empty(many, dtype=np.int64)
+    bound, scale = int(sampler.bounded) >> 48, math.ldexp(unit, sampler.shift - 32)
+    open_ = fill(prefixes, places, sampler._middles(unit), scale, bound, out, spare, found)
+    wanted = np.empty(many, dtype=np.int64)
+    outside = sampler.inside(words, wanted)
+    assert 0 < len(outside) < 0.02 * many
+    assert found[:open_].tolist() == outside.tolist()
+    inside = np.setdiff1d(np.arange(many), outside)
+    assert (np.rint(out[inside] / unit) == wanted[inside]).all()
+    assert (out[inside] / unit * 2 % 1 != 0).all()  # neither whole nor half-way
+
+
+@pytest.mark.parametrize("sigma", [1025, 2**21 - 1, 2**30 + 12345, 2**38 - 1])
+def test_draws_in_doubles_have_the_law_and_neither_two_thirds_nor_three_halves_of_it(sigma):
+    grid = noise.Grid(-3)
+    pieces = noise.gaussian_pieces(sigma=sigma, count=150_000, grid=grid, source=noise.Seeded(12))
+    drawn = np.rint(np.concatenate([part.copy() for _, part, _ in pieces]) / grid.width).astype(np.int64)
+    assert len(drawn) == 150_000
+    assert p_value(drawn, float(sigma)) > 1e-4
+    for wrong in (2 / 3, 1.5):
+        assert p_value(drawn, wrong * float(sigma)) < 1e-9
+    assert stats.chisquare(np.bincount(drawn & 15, minlength=16)).pvalue > 1e-4  # no gaps in the last digits
+    assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 0.02
+
+
+def test_no_double_is_used_twice():
+    """What rectangles leave is handed out from a store, also here: of 2^40 numbers none should come a second time."""
+    pieces = noise.gaussian_pieces(sigma=2**38 - 1, count=150_000, grid=noise.Grid(0), source=noise.Seeded(4))
+    drawn = np.concatenate([part.copy() for _, part, _ in pieces])
+    assert len(np.unique(drawn)) >= len(drawn) - 3
+
+
+@pytest.mark.parametrize(("sigma", "count"), [(3, 50_001), (1025, 5), (1025, 50_001), (2**30, 2**15)])
+def test_pieces_of_doubles_cover_the_whole(sigma, count):
+    wholes, grid = [], noise.Grid(-40)
+    for scribble in (False, True):
+        ends, found = 0, []
+        pieces = noise.gaussian_pieces(sigma=sigma, count=count, grid=grid, source=noise.Seeded(6))
+        for start, part, spare in pieces:
+            assert start == ends
+            assert part.shape == spare.shape
+            assert not np.shares_memory(part, spare)
+            found.append(part.copy())
+            ends += len(part)
+            if scribble:  # whoever uses that memory changes nothing
+                part[:], spare[:] = -1.0, -1.0
+        assert ends == count
+        wholes.append(np.concatenate(found))
+    assert (wholes[0] == wholes[1]).all()
+    assert wholes[0].std() == pytest.approx(sigma * grid.width, rel=0.02 if count > 100 else 0.9)
+
+
+def test_what_does_not_fit_doubles_is_refused():
+    assert not list(noise.gaussian_pieces(sigma=2**30, count=0, grid=noise.Grid(0)))[1:]
+    for wrong in ({"sigma": 2**38}, {"count": -1}, {"grid": noise.Grid(-1000)}, {"grid": noise.Grid(950)}):
+        with pytest.raises(InvalidParameter, match=next(iter(wrong))):
+            noise.gaussian_pieces(**({"sigma": 2**30, "count": 3, "grid": noise.Grid(0)} | wrong))
+    strips.refuse_far(np.array([2**48 - 1, 1 - 2**48]))
+    for far in (2**48, -(2**48)):
+        with pytest.raises(InternalError, match="a thousand standard deviations"):
+            strips.refuse_far(np.array([0, far]))
 
 
 def outside(count, seed):

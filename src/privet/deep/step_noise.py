@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from privet import noise
 from privet._cache import kept_property
+from privet._compiled import Compiled
 from privet._numerics import Array, ndtri, ratio_down, root_up
 from privet._validate import above, count, flag, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
@@ -24,7 +25,6 @@ _STRICT = 29  # the clip has 2^29 steps or more, and at most 2^30: squares of a 
 _FARTHEST = 2**61  # steps of a sum saturate here, which brings no two of them farther apart
 _LARGEST = 2**52  # of the noise in steps: then sum and noise stay in 64 bits
 _QUICK = 2.0**50
-_WIDE = 2**51
 _ROUNDS = 1.5 * 2.0**52  # doubles near it are the whole numbers
 
 
@@ -177,40 +177,31 @@ class StepNoise(Mechanism[Any, Any]):
         """The protected sum, as doubles on the grid, each of them one rounding of the exact sum: a function of it, as are
         these rounded to float32. Noise lies in a piece of memory that stays in the cache, and is gone with it.
         """
-        for start, drawn, spare in noise.rounded_gaussian_pieces(
-            sigma=self._sigma, count=self.dimension, source=source
+        if self._sigma >= noise.PIECES_SIGMA:
+            for start, steps, _ in noise.rounded_gaussian_pieces(
+                sigma=self._sigma, count=self.dimension, source=source
+            ):
+                self._add_slowly(vector, steps, out, start)
+            return
+        add = _add.of(self.dimension) if vector.dtype in _COMPILED else _added
+        width, (middle, near) = self.grid.width, self._middle
+        unit = width if self.strict else 1.0
+        for start, drawn, spare in noise.gaussian_pieces(
+            sigma=self._sigma, count=self.dimension, grid=self.grid, source=source
         ):
             part = slice(start, start + len(drawn))
-            if not self._added_quickly(vector[part], drawn, out[part], spare):
-                sums = self._on_grid(vector[part]) + drawn
-                np.multiply(sums, self.grid.width, out=out[part], casting="same_kind")
+            if not add(vector[part], unit, drawn, middle, near, out[part], spare):
+                self._add_slowly(vector, np.rint(drawn / width).astype(np.int64), out, start)
 
-    def _added_quickly(self, numbers: Array, drawn: NDArray[np.int64], out: Array, bits: NDArray[np.int64]) -> bool:
-        """Sums of whole steps and noise in `out`, or False where a number has 2^50 steps, is not finite, or gets noise of
-        as many: they are the same, digit for digit, as those of the long way. `bits` is memory that may be used.
-
-        To a double below 2^50 steps in size 1.5 * 2^52 of them are added: that rounds it to a whole number of steps, and
-        the bits of the sum, read as an integer, are that number plus a constant. Noise is added to the bits.
-        """
-        here, (middle, code, near) = bits.view(np.float64), self._middle
-        if not (float(numbers.min()) > -near and float(numbers.max()) < near):  # neither, where one is no number
-            return False
-        if self.strict:
-            np.add(numbers, code, out=bits)
-        else:
-            np.copyto(here, numbers)
-            here += middle
-        bits += drawn
-        if not (bits.min() > code - _WIDE and bits.max() < code + _WIDE):
-            return False
-        np.subtract(here, middle, out=out, casting="same_kind")
-        return True
+    def _add_slowly(self, vector: Array, steps: NDArray[np.int64], out: Array, start: int) -> None:
+        """The long way, which takes every number: sums in whole steps."""
+        part = slice(start, start + len(steps))
+        np.multiply(self._on_grid(vector[part]) + steps, self.grid.width, out=out[part], casting="same_kind")
 
     @kept_property
-    def _middle(self) -> tuple[float, int, float]:
-        """The number that rounds doubles to the grid, its bits, and the size of numbers from which on it does not."""
-        middle = _ROUNDS * self.grid.width
-        return middle, int(np.float64(middle).view(np.int64)), _QUICK * (1.0 if self.strict else self.grid.width)
+    def _middle(self) -> tuple[float, float]:
+        """The number that rounds doubles to the grid, and the size of numbers from which on it does not."""
+        return _ROUNDS * self.grid.width, _QUICK * self.grid.width
 
     @kept_property
     def _per_step(self) -> float:
@@ -243,6 +234,42 @@ class StepNoise(Mechanism[Any, Any]):
         left = strict.exact_steps(np.array([[0.5, 0.0, 3.0]]))
         right = left + strict.exact_steps(np.array([[0.0, 0.0, 9.0]]))
         yield Example(strict, left, right, Guarantee(mu=0.5))
+
+
+def _added(numbers: Array, unit: float, drawn: Array, middle: float, near: float, out: Array, spare: Array) -> bool:
+    """Sums of numbers and noise in `out`, both rounded to the grid; or False where a number is not `near` 0 or none at all.
+    They are the same, digit for digit, as those of the long way. `spare` is memory that may be used.
+
+    Near the middle, 1.5 * 2^52 steps, doubles are whole steps: adding a number to it rounds the number to the grid, and
+    adding noise to that rounds the noise.
+    """
+    most = near / unit
+    if not (float(numbers.min()) > -most and float(numbers.max()) < most):  # neither, where one is no number
+        return False
+    if unit == 1.0:
+        np.copyto(spare, numbers)
+    else:
+        np.multiply(numbers, unit, out=spare)
+    spare += middle
+    spare += drawn
+    np.subtract(spare, middle, out=out, casting="same_kind")
+    return True
+
+
+def _added_by_one(
+    numbers: Array, unit: float, drawn: Array, middle: float, near: float, out: Array, spare: Array
+) -> bool:
+    """The same, in a loop that a compiler understands."""
+    fits = True
+    for i in range(len(out)):
+        number = numbers[i] * unit
+        fits &= -near < number < near
+        out[i] = number + middle + drawn[i] - middle
+    return fits
+
+
+_add = Compiled(_added, _added_by_one)
+_COMPILED = (np.float32, np.float64, np.int64)  # a compiler knows no others, nor foreign orders of bytes
 
 
 def _records(unit: Unit) -> int:

@@ -37,6 +37,8 @@ from privet.noise.permutation import permutation as permutation
 from privet.noise.poisson import poisson as poisson
 from privet.noise.rounded_cauchy import rounded_cauchy as rounded_cauchy
 from privet.noise.rounded_gaussian import (
+    PIECES_SIGMA as PIECES_SIGMA,
+    gaussian_pieces as gaussian_pieces,
     rounded_gaussian as rounded_gaussian,
     rounded_gaussian_pieces as rounded_gaussian_pieces,
 )

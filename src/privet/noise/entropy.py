@@ -79,6 +79,12 @@ class Stream(ABC):
             missing -= self._next
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    def run(self, count: int) -> Words:
+        """`count` words, at most 2^14, in a run of their own: nothing of it is buffered, and nothing copied."""
+        if not self._fresh():
+            self._forget()
+        return np.frombuffer(self._fill(8 * count), dtype="<u8")
+
     def word(self) -> int:
         """One word of 64 bits."""
         if not self._fresh():

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from privet._numerics import ndtr, ndtri, special
+from privet._numerics import Array, ndtr, ndtri, special
 from privet._validate import whole
 from privet.errors import InvalidParameter
 from privet.noise.draw import Draws
@@ -19,11 +19,14 @@ from privet.noise.families.enclosure import Enclosure, complement, exp_neg, norm
 from privet.noise.families.refined import Refined, invert
 from privet.noise.families.rounded import Rest, draw_rounded, exact_rest, float_rest, oriented, signed
 from privet.noise.families.tails import Tails
+from privet.noise.grid import Grid
 from privet.noise.parameters import Center, Size, positive, shape_of
-from privet.noise.strips import kept_strips
+from privet.noise.strips import kept_strips, refuse_far
 from privet.noise.table import InversionTable, TableCache, from_floats
 
 TABLE_SIGMA = 1024  # up to here a table serves; changes speed only, either path is exact
+PIECES_SIGMA = 2**38  # from here on 48 bits are too few for a draw
+PIECES_EXPONENT = 900  # of a grid: a step, 2^48 of them and 2^-33 of it are doubles
 CELL_SIGMA = 64  # standard deviations in cells, at most, when a draw is split into a cell and a place in it
 FILTER_SIGMA = 2**20  # up to here one word through the quantile function decides nearly every draw
 ONE_FILTER_SIGMA = 2**32  # for a single draw: there the exact path is cheap, compared to a second word
@@ -96,6 +99,35 @@ def rounded_gaussian_pieces(
         return strips.pieces(current(source).stream(), many)
     drawn: NDArray[np.int64] = draw_rounded(_one, _sample, 0, many, source, given=(scale,))
     return iter([(0, drawn, np.empty_like(drawn))])
+
+
+def gaussian_pieces(
+    *, sigma: int | float | Fraction, count: int, grid: Grid, source: Source | None = None
+) -> Iterator[tuple[int, Array, Array]]:
+    """Normal noise of `sigma` steps of a grid for whoever rounds it there, some numbers at a time: where they begin, an
+    array of doubles, and one of that size that may be used; the next ones overwrite both. It takes three quarters of the
+    random bits of `rounded_gaussian_pieces`, and no pass that rounds. sigma is below 2^38.
+
+    **Guarantee:** rounded to the nearest point of the grid, in steps, each number has the exact law of `rounded_gaussian`;
+    none is half-way between two points, and none has 2^48 steps. **Reference:** proof note noise/strips.
+
+    >>> (start, drawn, _), = gaussian_pieces(sigma=10**6, count=3, grid=Grid(-20))
+    >>> start, drawn.shape, drawn.dtype
+    (0, (3,), dtype('float64'))
+    """
+    scale, many = positive("sigma", sigma), whole("count", count, 0)
+    if scale >= PIECES_SIGMA:
+        raise InvalidParameter(
+            f"sigma must be below 2^38 steps here, got {float(scale):g}: take rounded_gaussian_pieces"
+        )
+    if not -PIECES_EXPONENT <= grid.exponent <= PIECES_EXPONENT:
+        raise InvalidParameter(f"the exponent of the grid must lie between -900 and 900 here, got {grid.exponent}")
+    strips = kept_strips.get(scale, many) if scale > TABLE_SIGMA else None
+    if strips is not None:
+        return strips.placed(current(source).stream(), many, grid.width)
+    steps: NDArray[np.int64] = draw_rounded(_one, _sample, 0, many, source, given=(scale,))
+    refuse_far(steps)
+    return iter([(0, steps * grid.width, np.empty(many))])
 
 
 def _written_into(out: object, size: Size) -> tuple[int, ...]:

@@ -15,7 +15,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from privet._compiled import Compiled
 from privet._numerics import Array, ndtr
+from privet.errors import InternalError
 from privet.noise.entropy import Stream, Words
 from privet.noise.families.coins import TO_UNIT, compare, fair_bits
 from privet.noise.families.enclosure import Enclosure, normal_above, normal_density
@@ -30,7 +32,9 @@ MARGIN = 2.0**-30  # of a coin, a quotient of differences of densities: 64 ulp o
 SURE = 2.0**-60  # densities below it, over that at 0, are left to exact coins
 _ALL = 1 << BUCKETS  # prefixes of a word
 _PIECE = 1 << 14  # words worked on at a time: they stay in the cache
-_TRIES = 3  # places at a time, of draws whose first place was not kept: about three in four are
+_TRIES = 3  # places at a time, of draws whose first place was not kept: about two in three are
+_SHORT = 32  # bits of a place that is kept as a double, not as the last bits of a word
+_FARTHEST = 2**48  # steps that a draw kept as a double may have
 _FLOORS = 1.0 - 2.0**-30  # a rectangle that is that much lower than the curve lies below it, whatever floats say
 _TAIL_MARGIN = 2.0**-34  # 2^-45 for a tail of the normal law, blown up by 2^8: the share of what is left
 
@@ -137,13 +141,49 @@ class Strips:
             stop = min(start + _PIECE, count)
             part = held[: stop - start] if out is None else out[start:stop]
             places = self.inside(stream.words(len(part)), part, scratch)
-            if len(places) > len(others):  # as many at once as will be asked for: they are quicker in company
-                share = (count - stop) * self.law.left / _ALL
-                more = len(places) - len(others) + int(share + 2.0 * math.sqrt(share))
-                others = np.concatenate([others, self.outside(stream, more)])
+            if len(places) > len(others):
+                others = self._more(stream, others, len(places), count - stop)
                 stream.drop()
             part[places], others = others[: len(places)], others[len(places) :]
             yield start, part, scratch[0, : len(part)]
+
+    def _more(self, stream: Stream, others: NDArray[np.int64], asked: int, left: int) -> NDArray[np.int64]:
+        """At least as many draws from what rectangles leave as are asked for: as many at once as will be asked for while
+        `left` draws are to come, since they are quicker in company.
+        """
+        share = left * self.law.left / _ALL
+        more = asked - len(others) + int(share + 2.0 * math.sqrt(share))
+        return np.concatenate([others, self.outside(stream, more)])
+
+    def placed(self, stream: Stream, count: int, unit: float) -> Iterator[tuple[int, Array, Array]]:
+        """`count` independent draws before they are rounded, for sigma below 2^38, some at a time: where they begin, an
+        array of doubles and one of that size that may be used; the next ones overwrite both.
+
+        They are in units, a power of two, of which a step is one. Rounded to whole steps they have the law of `sample`:
+        each is the middle of a cell in which nothing rounds otherwise, so none is half-way between two steps. All are
+        below 2^48 steps.
+        """
+        size, table = min(count, _PIECE), self._middles(unit)
+        held, spare, found = np.empty(size), np.empty(size), np.empty(size, dtype=np.int64)
+        fill, bound, scale = _fill.of(count), int(self.bounded) >> PLACE, math.ldexp(unit, self.shift - _SHORT)
+        others = np.empty(0, dtype=np.int64)
+        for start in range(0, count, _PIECE):
+            many = min(_PIECE, count - start)
+            drawn, free, words = held[:many], spare[:many], stream.run(-(-6 * many // 8))
+            # 48 bits a draw: first all places, then all prefixes
+            places, prefixes = words.view("<i4")[:many], words.view("<u2")[2 * many : 3 * many]
+            open_ = fill(prefixes, places, table, scale, bound, drawn, free, found)
+            if open_ > len(others):
+                others = self._more(stream, others, open_, count - start - many)
+                refuse_far(others)
+            drawn[found[:open_]], others = others[:open_] * unit, others[open_:]
+            yield start, drawn, free
+
+    def _middles(self, unit: float) -> Array:
+        """The middle of the strip of every prefix, and half a unit in the last place of a short place: what has to be
+        added to a place that is counted from the middle."""
+        strips = (self._offsets >> (self.shift + 1)) + np.arange(_ALL)
+        return strips * math.ldexp(unit, self.shift) + math.ldexp(unit * (2**_SHORT + 1), self.shift - _SHORT - 1)
 
     def inside(
         self, words: Words, out: NDArray[np.int64], scratch: NDArray[np.int64] | None = None
@@ -163,13 +203,15 @@ class Strips:
     def outside(self, stream: Stream, count: int) -> NDArray[np.int64]:
         """`count` draws from what the rectangles leave: a strip, a side, and places until one is kept."""
         strips = self._rest.sample(stream, count).astype(np.int64)
-        places, todo, turns = np.empty(count, dtype=np.uint64), np.arange(count), 1
+        places = stream.words(count).copy()
+        todo = np.flatnonzero(~self._kept(stream, strips, places))
         while len(todo):
-            tries, turns = stream.words(turns * len(todo)).reshape(turns, -1), _TRIES
-            kept = self._kept(stream, np.broadcast_to(strips[todo], tries.shape).reshape(-1), tries.reshape(-1))
-            first = kept.reshape(tries.shape).argmax(axis=0)  # the first that was kept, or 0 where none was
-            places[todo] = tries[first, np.arange(len(todo))]
-            todo = todo[~kept.reshape(tries.shape).any(axis=0)]
+            tries = stream.words(_TRIES * len(todo)).reshape(_TRIES, -1)
+            repeated = np.broadcast_to(strips[todo], tries.shape).reshape(-1)
+            kept = self._kept(stream, repeated, tries.reshape(-1)).reshape(tries.shape)
+            for each, fits in zip(tries[::-1], kept[::-1], strict=True):  # the first that is kept comes last, and stays
+                places[todo[fits]] = each[fits]
+            todo = todo[~kept.any(axis=0)]
         return self._told(strips, places, fair_bits(stream, count).astype(np.uint64))
 
     def outside_each(self, own: OwnWords, count: int) -> NDArray[np.int64]:
@@ -276,6 +318,57 @@ class Strips:
             return (max(low, 0) << bits) // top[1], min(-(-(high << bits) // max(top[0], 1)), 1 << bits)
 
         return enclosure
+
+
+def _filled(
+    prefixes: NDArray[np.uint16],
+    places: NDArray[np.int32],
+    table: Array,
+    scale: float,
+    bound: int,
+    out: Array,
+    spare: Array,
+    found: NDArray[np.int64],
+) -> int:
+    """Places in their strips, in `out`, exactly; how many prefixes belong to no rectangle, and in `found` where."""
+    wide = spare.view(np.int64)
+    np.copyto(wide, prefixes)
+    table.take(wide, out=out, mode="clip")
+    np.copyto(spare, places)
+    spare *= scale
+    out += spare
+    open_ = (prefixes >= np.uint16(bound)).nonzero()[0]
+    found[: len(open_)] = open_
+    return len(open_)
+
+
+def _filled_by_one(
+    prefixes: NDArray[np.uint16],
+    places: NDArray[np.int32],
+    table: Array,
+    scale: float,
+    bound: int,
+    out: Array,
+    spare: Array,
+    found: NDArray[np.int64],
+) -> int:
+    """The same, in a loop that a compiler understands."""
+    open_ = 0
+    for i in range(len(out)):
+        out[i] = table[prefixes[i]] + places[i] * scale
+        if prefixes[i] >= bound:
+            found[open_] = i
+            open_ += 1
+    return open_
+
+
+_fill = Compiled(_filled, _filled_by_one)
+
+
+def refuse_far(draws: NDArray[np.int64]) -> None:
+    """An error where a draw that is to be a double has 2^48 steps, a thousand standard deviations: nobody meets it."""
+    if len(draws) and int(np.abs(draws).max()) >= _FARTHEST:
+        raise InternalError("a draw lies a thousand standard deviations away")
 
 
 kept_strips = TableCache(Strips)  # for all who draw by strips
