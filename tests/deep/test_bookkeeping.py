@@ -8,7 +8,7 @@ from torch import nn  # noqa: E402
 
 from privet import deep  # noqa: E402
 from privet.deep.engines import bookkeeping  # noqa: E402
-from privet.deep.rules.cost import writes_out  # noqa: E402
+from privet.deep.rules.term import writes_out  # noqa: E402
 from privet.errors import InvalidParameter  # noqa: E402
 from privet.privacy import Unit  # noqa: E402
 from tests.deep import by_hand  # noqa: E402

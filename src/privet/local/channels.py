@@ -1,12 +1,15 @@
-"""Prices of channels: the exact epsilon and delta of a finite table of report laws."""
+"""Channels, finite tables of report laws: the exact epsilon and delta of one, and how large it may be."""
 
 import math
 from fractions import Fraction
 
 from privet._numerics import exp_capped, round_down, up
 from privet._validate import at_least
+from privet.errors import InvalidParameter
 from privet.mechanisms import epsilon_of_odds
 from privet.privacy.divergences import Channel, contraction
+
+_ENTRIES = 2**22  # of a table that is listed: a few tens of megabytes
 
 
 def epsilon_of(channel: Channel) -> float:
@@ -50,3 +53,14 @@ def delta_of(channel: Channel, epsilon: float) -> float:
     contraction(channel, 1)  # reads and checks it
     gamma = Fraction(max(1.0, round_down(exp_capped(number), 4.0)))
     return up(contraction([[Fraction(item) for item in row] for row in channel], gamma))
+
+
+def listed(rows: int, columns: int) -> None:
+    """A check that a channel with so many rows and columns has few enough entries to be listed.
+
+    >>> listed(1000, 1000)
+    """
+    if rows * columns > _ENTRIES:
+        raise InvalidParameter(
+            "a channel of more than 2^22 entries is not listed: take fewer values; the price needs none"
+        )

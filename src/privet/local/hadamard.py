@@ -10,10 +10,10 @@ import numpy as np
 from privet import noise
 from privet._cache import kept_property
 from privet._numerics import Array
+from privet.local.channels import listed
 from privet.local.families.counts import counted
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.hashes import parity, walsh
-from privet.local.families.listed import listed
 from privet.local.families.population import spread
 from privet.local.protocol import word_of
 from privet.local.state import State

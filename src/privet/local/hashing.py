@@ -13,10 +13,10 @@ from privet._cache import kept_property
 from privet._numerics import Array, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
+from privet.local.channels import listed
 from privet.local.families.counts import counted
 from privet.local.families.frequency import Channel, FrequencyProtocol
 from privet.local.families.hashes import hashed, pool, third_collisions
-from privet.local.families.listed import listed
 from privet.local.families.pooled import Pool
 from privet.local.families.population import one_by_one, two_binomials
 from privet.local.families.walks import supported

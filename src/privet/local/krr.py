@@ -10,9 +10,9 @@ import numpy as np
 from privet import mechanisms
 from privet._cache import kept_property
 from privet._numerics import Array
+from privet.local.channels import listed
 from privet.local.families.counts import counted
 from privet.local.families.frequency import Channel, FrequencyProtocol
-from privet.local.families.listed import listed
 from privet.local.families.population import keep_or_uniform
 from privet.local.protocol import word_of
 from privet.local.state import State

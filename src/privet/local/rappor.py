@@ -12,11 +12,11 @@ from privet._cache import kept_property
 from privet._numerics import Array, exact, ndtri, ratio_down
 from privet._validate import count, flag, set_frozen
 from privet.errors import InvalidData, InvalidParameter
+from privet.local.channels import listed
 from privet.local.consistency import made_consistent
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.hashes import hashed, pool
 from privet.local.families.intervals import tail_of
-from privet.local.families.listed import listed
 from privet.local.families.population import spread
 from privet.local.families.words import (
     bit_sums,

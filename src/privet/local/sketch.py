@@ -12,9 +12,9 @@ from privet._cache import kept_property
 from privet._numerics import Array, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
+from privet.local.channels import listed
 from privet.local.families.frequency import Channel, FrequencyProtocol, people_of
 from privet.local.families.hashes import hashed, parity, pool, walsh
-from privet.local.families.listed import listed
 from privet.local.families.pooled import Pool
 from privet.local.families.population import one_by_one, spread
 from privet.local.families.words import bit_sums, cut, in_range, patterns, product_law, put, widths_of, words_for

@@ -14,8 +14,8 @@ from privet._cache import kept_property
 from privet._numerics import Array, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
+from privet.local.channels import listed
 from privet.local.families.frequency import Channel, FrequencyProtocol
-from privet.local.families.listed import listed
 from privet.local.families.population import two_binomials
 from privet.local.families.words import bit_sums, cut, in_range, packed, put, widths_of, words_for
 from privet.local.state import State

@@ -16,8 +16,7 @@ from privet.workloads.design import Design
 from privet.workloads.estimate import Estimate, RangeAnswers
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.families.residuals import Residuals
-from privet.workloads.inference.isotonic import isotonic
-from privet.workloads.inference.non_negative import non_negative as project
+from privet.workloads.inference.projections import isotonic, non_negative as project
 from privet.workloads.marginals import Marginals
 from privet.workloads.prefix import Prefix
 from privet.workloads.workload import Workload, as_workload

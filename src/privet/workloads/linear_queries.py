@@ -31,8 +31,7 @@ from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLo
 from privet.workloads.answers import Answers
 from privet.workloads.design import Design, NoiseNorm, whole_noise
 from privet.workloads.families.cell_bars import cell_radii
-from privet.workloads.families.counts import admit_counts, whole_counts
-from privet.workloads.families.histograms import admit_histogram
+from privet.workloads.families.counts import admit_counts, admit_histogram, whole_counts
 from privet.workloads.families.noise_law import Kind, NoiseLaw
 from privet.workloads.families.residuals import Residuals
 from privet.workloads.marginals import Marginals

@@ -18,6 +18,7 @@ from privet.accounting.filters.filter import (
     Offers as Offers,
     Rule as Rule,
     Sums as Sums,
+    point_at as point_at,
     settle as settle,
     sums_after as sums_after,
 )
@@ -27,7 +28,6 @@ from privet.accounting.filters.plans import (
     plan_point as plan_point,
     pld_filter as pld_filter,
 )
-from privet.accounting.filters.points import point_at as point_at
 from privet.accounting.filters.rules import (
     AdvancedFilter as AdvancedFilter,
     ApproxGdpFilter as ApproxGdpFilter,

@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from operator import add as plus, le
 from typing import ClassVar, NamedTuple
 
@@ -11,9 +12,9 @@ from privet._calls import door
 from privet._numerics import bisect
 from privet._validate import above, at_least, count as whole_number, open_fraction, set_frozen
 from privet.accounting.filters.amounts import Amount, add, to_amount, to_float
-from privet.accounting.filters.points import point_at
-from privet.errors import BudgetExceeded, InvalidParameter
-from privet.privacy import Composed, PrivacyLoss, PureLoss, Repeated, Unit, same_unit
+from privet.accounting.tightest import epsilon as fixed_epsilon
+from privet.errors import BudgetExceeded, InvalidParameter, NoGuarantee
+from privet.privacy import ApproxLoss, Composed, PrivacyLoss, PureLoss, Repeated, Unit, same_unit
 
 Sums = tuple[tuple[Amount, ...], ...]  # per rule, per currency
 Offers = tuple[Sums, ...]  # per rule: prices of one release that are all valid, the one to be tried first in front
@@ -398,3 +399,25 @@ def _holds(rule: Rule, sums: tuple[Amount, ...]) -> bool:
 def _round_down(value: float) -> str:
     text = f"{value:.9g}"
     return text if float(text) <= value else f"{value * (1.0 - 1e-9):.9g}"
+
+
+def point_at(loss: PrivacyLoss, at: float) -> ApproxLoss | None:
+    """The tight (epsilon, at) of a loss, as a loss; None where no finite epsilon is known.
+
+    **Guarantee:** `at` is public and named before the release, so the release *is* an (epsilon, at)-DP mechanism, and
+    every filter for such mechanisms may charge that pair, whatever the loss is otherwise.
+
+    >>> from privet import privacy
+    >>> round(point_at(privacy.GaussianLoss(100.0), 1e-9).epsilon, 4)
+    0.0489
+    """
+    return _point(loss, open_fraction("at", at))
+
+
+@lru_cache(maxsize=4096)
+def _point(loss: PrivacyLoss, at: float) -> ApproxLoss | None:
+    try:
+        epsilon = fixed_epsilon(loss, delta=at).upper
+    except NoGuarantee:
+        return None
+    return ApproxLoss(epsilon, at, unit=loss.unit) if math.isfinite(epsilon) else None

@@ -19,7 +19,7 @@ from privet._cache import kept_property
 from privet._numerics import Array, ndtri, up
 from privet._validate import above, count, finite, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
-from privet.local.families.listed import listed
+from privet.local.channels import listed
 from privet.local.families.single import is_single, one_each
 from privet.local.protocol import Protocol, by_name, word_of
 from privet.local.state import State

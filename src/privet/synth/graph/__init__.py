@@ -7,12 +7,16 @@ from privet.synth.graph.junction_tree import (
     junction_tree as junction_tree,
     tree_cells as tree_cells,
 )
-from privet.synth.graph.measurement import Measurement as Measurement, combined as combined
+from privet.synth.graph.measurement import (
+    Measurement as Measurement,
+    Total as Total,
+    combined as combined,
+    least_variance_total as least_variance_total,
+)
 from privet.synth.graph.mirror_descent import fitted as fitted
 from privet.synth.graph.model import GraphModel as GraphModel
 from privet.synth.graph.sampler import Coins as Coins, rounded as rounded, sampled as sampled
 from privet.synth.graph.simplex import onto_simplex as onto_simplex
-from privet.synth.graph.total import Total as Total, least_variance_total as least_variance_total
 from privet.synth.graph.tree_plan import TreePlan as TreePlan
 
 __all__, __dir__ = face(globals())

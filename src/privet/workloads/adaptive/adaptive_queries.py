@@ -16,8 +16,7 @@ from privet.workloads.adaptive.adaptive_strategy import AdaptiveStrategy, Task
 from privet.workloads.adaptive.automatic import Automatic
 from privet.workloads.adaptive.dawa import DAWA
 from privet.workloads.adaptive.mwem import MWEM
-from privet.workloads.families.counts import whole_counts
-from privet.workloads.families.histograms import admit_histogram
+from privet.workloads.families.counts import admit_histogram, whole_counts
 from privet.workloads.points import Points
 from privet.workloads.prefix import Prefix
 from privet.workloads.product import Product

@@ -16,8 +16,7 @@ from privet.errors import InvalidParameter
 from privet.mechanisms import Example, Mechanism, Sensitivity, Source, register, row_sensitivity, smallest_scale
 from privet.noise import LARGEST_SCALE
 from privet.privacy import Guarantee, PrivacyLoss, Promise, PureLoss, Unit
-from privet.workloads.families.counts import whole_counts
-from privet.workloads.families.histograms import admit_histogram
+from privet.workloads.families.counts import admit_histogram, whole_counts
 
 MOST_CELLS = 2**16  # of a histogram, and of runs at a time: memory and time only
 _STARTS = 64  # a bucket of w cells starts at multiples of w/64

@@ -22,6 +22,16 @@ def admit_counts(value: Any) -> tuple[int, ...]:
     return np.shape(value) if not isinstance(value, list | tuple) else _listed_shape(value)
 
 
+def admit_histogram(value: object, shape: tuple[int, ...]) -> None:
+    """Refuse what is no array of counts of this shape, without looking at a value.
+
+    >>> admit_histogram([1, 2, 3], (3,))
+    """
+    found = admit_counts(value)
+    if found != shape:
+        raise InvalidData(f"the histogram must have the shape of the domain, {shape}: got {found}")
+
+
 def whole_counts(value: object, most: int) -> Array:
     """Each count as a whole number by itself: missing or no number is 0, fractions are rounded half up, and what lies
     beyond `most` is cut there.
