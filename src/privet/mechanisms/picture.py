@@ -18,7 +18,6 @@ from privet.mechanisms.frames import columns_of
 _MOST_NAMES = 60  # groups with a name of their own that fit into one picture
 _MOST_PANELS = 6  # more are too small to be read
 _MOST_SERIES = len(PALETTE)
-_LONG = 12  # letters of a label that still stands upright
 _ALL = "(all)"  # stands in an answer of several tables where a table does not have a key
 
 

@@ -1,14 +1,12 @@
 """Small neighbouring tables on which plans are tried by laws and audits: made up, with hundreds of rows."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from privet._numerics import Array
 from privet.synth.task import Task
-from privet.tables import Category, Coded, Coding, Column, Data, Int, Rows, Source
-
-Relation = Literal["add_remove", "replace"]
+from privet.tables import Coded, Coding, Column, Data, Int, Rows, Source
 
 
 def columns_of(sizes: tuple[int, ...]) -> dict[str, Column]:
@@ -75,12 +73,3 @@ def canaries_in(cells: int, held: int, *, pairs: bool = False) -> dict[str, Any]
         return told
 
     return {"left": data_of(rows), "right": data_of(rows[1:]), "canaries": canaries, "score": score}
-
-
-def with_categories() -> dict[str, Column]:
-    """Columns of several kinds, one of which may be missing.
-
-    >>> sorted(with_categories())
-    ['age', 'ward']
-    """
-    return {"ward": Category(["A", "B", "C"], null=True), "age": Int(0, 9)}

@@ -1,6 +1,5 @@
 """The public facts of a synthesis: coded columns, who is protected, what may not occur."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -111,12 +110,3 @@ class Task:
                 f"are {', '.join(self.names)}"
             )
         return tuple(sorted(self.names.index(each) for each in listed))
-
-
-def log_cells(sizes: tuple[int, ...]) -> float:
-    """The natural logarithm of the number of combinations of all columns.
-
-    >>> round(log_cells((10, 10)), 6)
-    4.60517
-    """
-    return math.fsum(math.log(each) for each in sizes)

@@ -18,7 +18,6 @@ from privet.noise import Grid
 from privet.privacy import Unit
 
 ROWS = Grid(-20)  # what a coordinate of a unit row is rounded to, towards zero
-_COARSE = Grid(-16)  # the same for Gram matrices, whose entries are products of two of them
 _FINE = 18  # a coefficient is rounded to 2^-18 of the clipping norm, towards zero
 _TILE = 512  # rows that one product adds up: at most 2^39 steps each, so doubles hold every partial sum
 _SPARSE_TILE = 2**13  # the same for CSR rows, which need no copy

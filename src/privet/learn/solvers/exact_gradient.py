@@ -20,7 +20,6 @@ from privet.learn.problem.array_records import dense
 from privet.learn.problem.task import ROW_STEPS
 from privet.learn.solvers.exact_totals import Total
 
-RECORDS = 2**40  # public: no table has more
 _BITS = 21  # of a row, and of a piece of a slope: 2^10 of their products are added up in doubles without rounding
 _TILE = 2**10  # rows at a time: memory and speed only
 _LONG = 30  # bits of a part of a point, with room for rounding

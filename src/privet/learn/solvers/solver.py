@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from privet._numerics import Array
 from privet._registry import Registry
@@ -80,5 +80,3 @@ def registered_solvers() -> dict[str, type[Solver]]:
 
 TWO_CLASSES = Task(features=2, row_norm=1.0, target=Classes((0, 1)))  # problems for examples
 NUMBERS = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0))
-
-Plan = Mechanism[Any, Any]

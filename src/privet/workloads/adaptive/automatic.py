@@ -164,15 +164,6 @@ def _noise(task: Task, price: PrivacyLoss, strategy: Strategy) -> float | None:
         return None
 
 
-def even_ends(cells: int, width: int) -> tuple[int, ...]:
-    """The ends of buckets of this width; the last may be narrower.
-
-    >>> even_ends(5, 2)
-    (2, 4, 5)
-    """
-    return (*range(width, cells, width), cells)
-
-
 def uneven_error(workload: Workload, widths: list[int], rows: float) -> list[float]:
     """The root of the mean squared error of even buckets of each width (2, 4, 8, ...), without noise, foreseen.
 
