@@ -14,7 +14,7 @@ from privet.errors import KeyConflict, PrivetError
 from privet.ledger import verify_export
 from privet.mechanisms import Release
 from privet.privacy import PureLoss
-from privet.report import ledger_csv, ledger_status
+from privet.report import ledger_csv, ledger_log, ledger_status
 
 Rows = list[int]
 
@@ -140,7 +140,7 @@ class Walk:
 
     def report(self, call: Call) -> Any:
         status = ledger_status(self.ledger)
-        return [str(self.ledger.spent), str(self.ledger.remaining), str(status), ledger_csv(self.ledger)]
+        return [str(self.ledger.spent), str(self.ledger.remaining), str(status), ledger_csv(ledger_log(self.ledger))]
 
     def history(self, call: Call) -> Any:
         events = [

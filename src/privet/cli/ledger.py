@@ -167,13 +167,13 @@ def log(
     """Every charge with date, analyst, purpose and price, and every act, oldest first."""
     from privet import report
 
-    ledger = open_ledger(url, read_only=True)
+    entries = report.ledger_log(open_ledger(url, read_only=True), acts=not charges)
     if csv:
-        text = report.ledger_csv(report.ledger_log(ledger, acts=not charges))
+        text = report.ledger_csv(entries)
     elif json:
-        text = json_text.dumps([row.cells() for row in report.ledger_log(ledger, acts=not charges)], indent=2) + "\n"
+        text = json_text.dumps([report.log_columns(each) for each in entries], indent=2) + "\n"
     else:
-        text = "".join(f"{event}\n" for event in ledger.history() if event.kind == "reserve" or not charges)
+        text = "".join(f"{each}\n" for each in entries)
     if out is not None:
         write_private(out, text)
     else:

@@ -124,7 +124,7 @@ class Event:
         """The spending of the data set after it, as whole amounts."""
         return read_sums(self._facts["sums"][DATASET])
 
-    @property
+    @kept_property
     def costs(self) -> dict[str, float]:
         """The amounts that the charge added to the data set's account, by rule and currency."""
         if self.kind != "reserve":

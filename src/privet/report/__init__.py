@@ -25,7 +25,7 @@ from privet.report.ledger import (
     ledger_status as ledger_status,
     remaining_in_words as remaining_in_words,
 )
-from privet.report.ledger_log import LogRow as LogRow, ledger_csv as ledger_csv, ledger_log as ledger_log
+from privet.report.ledger_log import ledger_csv as ledger_csv, ledger_log as ledger_log, log_columns as log_columns
 from privet.report.ledger_page import ledger_page as ledger_page
 from privet.report.local_errors import local_error_figure as local_error_figure
 from privet.report.meaning import Meaning as Meaning, posterior as posterior, what_it_means as what_it_means

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from privet.errors import LedgerTampered
+from privet.ledger import Event
 from privet.report.ledger import LedgerStatus, ledger_status
-from privet.report.ledger_log import LogRow, ledger_log
+from privet.report.ledger_log import ledger_log, log_columns
 from privet.report.meaning import posterior
 from privet.report.numbers import percent_up, plain, round_up
 from privet.report.page import render
@@ -125,44 +126,42 @@ def _rule_of(ledger: "Ledger") -> tuple[str, dict[str, float]]:
     return rule, {f"{row.rule} {row.currency}": row.limit for row in standing.balances if row.rule == rule}
 
 
-def _share(row: LogRow, caps: dict[str, float]) -> float:
+def _share(row: Event, caps: dict[str, float]) -> float:
     shares = [row.costs.get(name, 0.0) / cap for name, cap in caps.items() if cap > 0.0 and math.isfinite(cap)]
     return min(max(shares, default=0.0), 1.0)
 
 
-def _line(row: LogRow, caps: dict[str, float]) -> dict[str, Any]:
+def _line(row: Event, caps: dict[str, float]) -> dict[str, Any]:
     """The line about one charge."""
+    told = log_columns(row)
     return {
         "row": row,
         "when": _when(row),
-        "question": _question(row),
-        "mechanism": (row.mechanism or row.loss).replace("_", " "),
-        "price": _price(row),
+        "question": _question(told),
+        "mechanism": (told["mechanism"] or told["loss"]).replace("_", " "),
+        "price": row.price + (f" at delta {told['at']}" if told["at"] else ""),
         "share": _share(row, caps),
     }
 
 
-def _when(row: LogRow) -> str:
+def _when(row: Event) -> str:
     return row.time[:16].replace("T", " ")
 
 
-def _question(row: LogRow) -> str:
-    told = ". ".join(filter(None, (row.purpose or row.key, row.question))) or row.loss
-    told += f" (part {row.part})" if row.part else ""
-    return told + (f" (data: {row.about})" if row.about else "") + ("" if row.recorded else " — nothing recorded")
+def _question(told: dict[str, str]) -> str:
+    asked = ". ".join(filter(None, (told["purpose"] or told["key"], told["question"]))) or told["loss"]
+    asked += f" (part {told['part']})" if told["part"] else ""
+    asked += f" (data: {told['about']})" if told["about"] else ""
+    return asked + ("" if told["released in"] else " — nothing recorded")
 
 
-def _price(row: LogRow) -> str:
-    return row.price + (f" at delta {row.at}" if row.at else "")
-
-
-def _lost(rows: list[LogRow]) -> str:
+def _lost(rows: list[Event]) -> str:
     """Which charges have no release."""
     failed = [str(row.seq) for row in rows if row.kind == "reserve" and row.recorded is None]
     return ": entries " + ", ".join(failed[:50]) + (", …" if len(failed) > 50 else "") if failed else ""
 
 
-def _picture(caps: dict[str, float], charges: list[LogRow]) -> dict[str, Any]:
+def _picture(caps: dict[str, float], charges: list[Event]) -> dict[str, Any]:
     """The share of the headline's rule that was used after each charge, by the order of entries."""
     sums = dict.fromkeys(caps, 0.0)
     points, step = [(0.0, 0.0)], max(1, len(charges) // 2000)
@@ -208,7 +207,7 @@ def _trust(ledger: "Ledger") -> list[str]:
     return lines
 
 
-def _versions(rows: list[LogRow]) -> list[tuple[str, str]]:
+def _versions(rows: list[Event]) -> list[tuple[str, str]]:
     used = sorted({row.software for row in rows if row.software})
     made = [row.secure for row in rows if row.secure is not None]
     noise = (
