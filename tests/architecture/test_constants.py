@@ -40,8 +40,9 @@ def _constants(body: list[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
             yield from _constants(node.body)
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(target, ast.Name) and target.id.isupper() and _is_numeric(node.value):
-                yield target.id, node
+            names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]  # `_A, _B = 1, 2` has two
+            if names and all(name.isupper() for name in names) and _is_numeric(node.value):
+                yield ",".join(names), node
 
 
 def _is_numeric(value: ast.expr) -> bool:
@@ -81,8 +82,9 @@ def _short(found: str) -> str:
 def test_a_number_without_a_word_is_noticed():
     text = (
         "import math\n\n# Of both.\n_FIRST = 1\n_SECOND = 2\n\n_ROUNDS = 6\n_FEW = 7  # pages\n_HALF = 0.5\n"
-        "_WIDE = math.sqrt(3.0)\n_TWICE = 2 * _FEW\n_TEXT = 'a'\n\nclass A:\n    _MOST = 1 << 3\n    size = 4\n"
+        "_WIDE = math.sqrt(3.0)\n_TWICE = 2 * _FEW\n_TEXT = 'a'\n\nclass A:\n    _MOST = 1 << 3\n    size = 4\n\n"
+        "_LEFT, _RIGHT = 0.25, 0.5\n"
     )
     module = Module("twin", source_modules()[0].path, ast.parse(text))
     bare = [each.split()[-1] for each in bare_constants(module, text.splitlines())]
-    assert bare == ["_ROUNDS", "_WIDE", "_TWICE", "_MOST"]
+    assert bare == ["_ROUNDS", "_WIDE", "_TWICE", "_MOST", "_LEFT,_RIGHT"]

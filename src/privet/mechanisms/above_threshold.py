@@ -39,7 +39,7 @@ from privet.privacy import (
 _FINER = 20  # the grid is at least 2^20 times finer than the sensitivity
 _WORTH = 2e-3  # of epsilon: what the search for the largest total may leave unused
 _CLOSE = 100.0  # cells per unit of a range, squared: the curve of repeated numbers is right to a thousandth
-ABOVE, UNANSWERED = 1, -1
+ABOVE, UNANSWERED = 1, -1  # in place of answers; 0 is below
 
 
 @final

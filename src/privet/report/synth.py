@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from privet.tables import Coding
 
 _BARS = 32  # of a picture: more cannot be told apart
-_LEFT, _WIDE, _TOP, _HIGH = 10.0, 240.0, 24.0, 120.0
+_LEFT, _WIDE, _TOP, _HIGH = 10.0, 240.0, 24.0, 120.0  # of a drawing, in pixels
 _LETTERS = 36  # that have room side by side below a drawing
 
 

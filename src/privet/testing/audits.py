@@ -12,7 +12,7 @@ from privet.privacy import ApproxLoss, GaussianLoss, PrivacyLoss, PureLoss
 from privet.privacy.families.normal import gaussian_delta
 from privet.testing.rooms import load_rooms
 
-_FEWEST, _MOST, _PILOT = 3_000, 20_000, 300
+_FEWEST, _MOST, _PILOT = 3_000, 20_000, 300  # runs of a world, and those that tell how long one takes: power and time
 _SECONDS = 0.15  # of CPU time for one world
 
 

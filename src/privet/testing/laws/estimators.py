@@ -17,8 +17,8 @@ from privet.testing.law import law_of
 from privet.testing.laws.training_losses import check_bend_stays_within_smoothness, check_slope_stays_within_lipschitz
 from privet.testing.same import same_value
 
-_N, _COLUMNS = 40, 3
-_EPSILON, _DELTA = 1.0, 1e-5
+_N, _COLUMNS = 40, 3  # of the records that are fitted: little, as laws ask who is paid and what is told
+_EPSILON, _DELTA = 1.0, 1e-5  # of the promise: any that every estimator can keep
 _UNITS = (Unit(), Unit("replace"), Unit(group_size=2))
 
 

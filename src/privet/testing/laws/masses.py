@@ -11,7 +11,7 @@ from privet.testing.law import law_of
 
 _OWN = 4e-14  # what the quadrature of this law loses itself
 _PANELS = 96  # of 20 points each, beside those of the law itself
-_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(20)  # in each panel
 
 
 @law_of("loss")

@@ -17,7 +17,7 @@ from privet.testing.zoo.entry import ONE, STEP, SWAP, Entry, Noise
 
 Run = Callable[[Any], Any]
 Build = Callable[[], Run]
-_CELLS, _BITS, _NODES = 12, 40, 5
+_CELLS, _BITS, _NODES = 12, 40, 5  # of the sparse rows, long numbers and graphs here: small, so that runs are quick
 _LIE = 1.0 / (1.0 + math.e)  # randomised response at epsilon 1
 
 

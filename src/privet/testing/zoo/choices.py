@@ -10,7 +10,7 @@ from privet._numerics import Array
 from privet.privacy import PureLoss, Unit
 from privet.testing.zoo.entry import ONE, STEP, SWAP, Entry, Law, laplace, reports
 
-_K, _MANY = 4, 16
+_K, _MANY = 4, 16  # values of a response; with many, a lie that may be the truth shows less
 _CHEAP = (0.5, 0.1)  # probability of reporting 1, by the truth
 
 

@@ -14,7 +14,7 @@ from privet._cache import remember
 from privet._numerics import Array
 from privet.workloads.design import NoiseNorm, whole_weight
 
-_MOST_LEVELS, _MOST_CHILDREN = 40, 64
+_MOST_LEVELS, _MOST_CHILDREN = 40, 64  # of the trees that are tried; 2^40 steps are the longest horizon
 # Found branchings are then within 2e-5 of the least error; one that is named may lose more (binary, l1, 1,000 steps: 4%).
 _ROUNDS = 40
 _LEAST = 0.05  # of the largest weight: a width that somebody names is measured, even where it would better be left out
