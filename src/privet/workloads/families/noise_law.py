@@ -17,7 +17,8 @@ from privet._validate import open_fraction
 from privet.errors import InvalidParameter
 
 Kind = Literal["laplace", "gaussian"]
-SMOOTH, ASIDE = 0.01, 3.0  # of the smoothing normal noise: its deviation, and how many of them widen a radius (see above)
+# Of the normal noise that smooths: its deviation, and by how many of these a radius is widened (see above).
+SMOOTH, ASIDE = 0.01, 3.0
 SPAN = 60.0  # standard deviations between the images of the law that a sum over frequencies sees
 FREQUENCIES = 8.0  # standard deviations of the smooth factor
 _NOTHING = -50.0  # logarithm of a size that moves no digit
