@@ -38,7 +38,7 @@ _MANY = 10_000  # runs from which on the runs that rules are learned from need n
 _LEARNING, _CHOOSING = 0.15, 0.25  # shares of the runs that rules are learned from, and that then choose among events
 _MOST_LEARNING = 20_000  # runs that rules are learned from, at most
 _SCOUTING = 0.25  # the share that chooses where there is nothing to learn first
-_RELEASED = 40  # scouting runs through `release`
+_RELEASED = 40  # scouting runs through `release`, which takes longer: time, and what can be seen of it
 _SAID = 400  # characters of an exception that are shown
 _CAUTION = 1e-3  # level of the intervals by which the measuring event is chosen
 

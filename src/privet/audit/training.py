@@ -35,7 +35,7 @@ from privet.mechanisms.payment import refuse_unpaid_runs
 from privet.privacy import PrivacyLoss
 
 _PILOT = 0.25  # share of the runs that chooses the threshold of a single canary
-_FEWEST_PILOT, _MOST_PILOT = 8, 50  # pairs of runs
+_FEWEST_PILOT, _MOST_PILOT = 8, 50  # pairs of runs that place a threshold, and do not count: power only
 Progress = Callable[[int, int], None]
 Train = Callable[[Any], Any]
 Score = Callable[[Any, Any], float]

@@ -110,7 +110,7 @@ def largest(amounts: Iterable[Amount], count: int) -> list[Amount]:
 
 
 _MOST_PRICES = 4096  # remembered losses; then all are forgotten and priced again: changes speed and memory only
-_MOST_POINTS = 64  # remembered totals, likewise
+_MOST_POINTS = 64  # remembered totals, likewise: speed and memory only
 _MOST_EPSILON = 1e6  # where the search for what is left ends: more promises nothing
 
 

@@ -19,7 +19,7 @@ from privet.ledger.values import check_values
 from privet.mechanisms.blocks import composed
 from privet.privacy import PrivacyLoss, from_json
 
-_MOST = 4096  # texts remembered at once
+_MOST = 4096  # texts remembered at once: memory and speed only
 _SUMS = ',"sums":'  # no text inside a body holds this: its quotes would be escaped
 _TIME = re.compile(r'[0-9TZ:.-]{1,40}"}')
 _SLACK = 10**9  # prices may differ by a relative 1e-9 between machines

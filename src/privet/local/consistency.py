@@ -11,7 +11,7 @@ from privet._validate import above, count, set_frozen
 from privet.errors import InvalidParameter
 from privet.local.state import State
 
-_LARGEST = 2**22  # entries of a channel
+_LARGEST = 2**22  # entries of a channel: memory and time, more are refused
 
 
 class Consistency(ABC):

@@ -34,7 +34,7 @@ from privet.mechanisms import ErrorBar, Estimate, Example, Source, chance_for, e
 from privet.privacy import Guarantee, PrivacyLoss, RandomizedResponseLoss, Repeated
 
 _RANK = 1e-9  # singular values below it count as 0: bits of two values are then equal
-_MOST = 2**12  # values that are regressed together
+_MOST = 2**12  # values that are regressed together: time, more are refused
 
 
 @final

@@ -23,7 +23,7 @@ from privet.local.state import State
 from privet.mechanisms import Example, Source, chance_for, epsilon_of_odds, odds_of, register
 from privet.privacy import Guarantee, PartialResponseLoss
 
-_MOST = 2**26  # cells of a sketch
+_MOST = 2**26  # cells of a sketch: half a gigabyte of counts
 
 
 def _columns(protocol: Any, values: Array) -> Array:

@@ -22,8 +22,8 @@ from privet.local.state import State
 from privet.mechanisms import Example, Source, chance_for, epsilon_of_odds, odds_of, register
 from privet.privacy import Guarantee, PartialResponseLoss
 
-_CHUNK = 1 << 14  # people drawn together
-_LISTED = 5000  # subsets
+_CHUNK = 1 << 14  # people drawn together: memory and speed only
+_LISTED = 5000  # subsets of a channel that is written down: time only, no report needs them
 
 
 @final

@@ -19,7 +19,7 @@ from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.target import scale_for, smallest_scale
 from privet.privacy import ExponentialLoss, Guarantee, Promise, Unit, as_unit
 
-_POINTS = 2**16  # of the default grid
+_POINTS = 2**16  # of the default grid: a step is 1.5e-5 of the range, finer than most quantiles are known
 _DENOMINATOR = 10**6  # of q; scores are then whole numbers that doubles hold
 _NEAR = 64  # candidates within this many scales of the best rank are looked at one by one,
 _FEW = 2**16  # or fewer, within this many records, where that serves

@@ -29,7 +29,7 @@ from privet.privacy import ApproxLoss, Guarantee, PrivacyLoss, Promise, PureLoss
 _FLOOR = 2.0**8  # steps: the smooth sensitivity is never taken below 2^-32 of the width
 _SLACK = 2.0**-42  # covers the rounding of the smooth sensitivity, computed in doubles
 _BLOCK = 32  # so many places on the left are asked at once
-_PIECES = 64  # of the range of dilations
+_PIECES = 64  # of the range of dilations: what changes between two is charged. Width and time
 _ROUNDING = 1e-14  # absolute error allowed for in a difference of probabilities
 
 

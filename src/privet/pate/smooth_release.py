@@ -26,7 +26,7 @@ _MOST_SIGMA = 1e4  # beyond, rounding of the cost comes near to what one vote ch
 _SLACK = 1e-7  # far above what rounding does to costs and their changes, in parts of the floor
 _FLOOR = 2.0**-12  # of the largest smooth sensitivity: the least that is taken
 _STEPS = 2.0**31  # of the largest noise: with the floor all deviations lie between 2^19 and 2^31 steps
-_HIGHEST = 2.0**50  # steps of the largest cost
+_HIGHEST = 2.0**50  # steps of the largest cost: doubles count them exactly
 
 
 @final

@@ -40,7 +40,7 @@ from privet.privacy.variable import Atoms, Direction, Enclosure, LossVariable
 
 _FINEST_NOISE = 0.05  # below this multiplier sampling no longer helps the Rényi bound
 _LEAST_RATE = 1e-30  # below, products of rates and masses would leave the range of floats
-_LARGEST_GROUP = 4096  # larger ones are chained
+_LARGEST_GROUP = 4096  # larger ones are chained: a valid price, and a higher one
 # A case for each number of members that are drawn: larger ones take seconds, and are chained.
 _LARGEST_ORDERED_GROUP = 64
 _MOST_ORDER = 128  # largest integer order of the binomial sum

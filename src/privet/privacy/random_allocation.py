@@ -19,8 +19,8 @@ from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 _Law = tuple[Array, Array]  # values and their mass
 _MOST_STEPS = 100_000  # the errors that are stated grow with the steps, and with them the bound
-_NODES = 800  # of a sum of ratios
-_SINGLE_NODES = 1200  # of one ratio
+_NODES = 800  # of a sum of ratios: tightness and time, the rounding of each step is charged
+_SINGLE_NODES = 1200  # of one ratio, likewise
 _TAIL = 1e-25  # mass of one step that may be taken to give everything away
 _BINS = 4000  # to see where the mass lies when nodes are placed: a better place is tighter, none is unsafe
 _CHUNKS = 32  # of a sum: shorter sums lose fewer digits, as the stated error counts

@@ -17,7 +17,7 @@ from privet.privacy.unit import Unit
 from privet.privacy.variable import AtomicVariable, Direction, LossVariable
 
 _LARGEST_VARIANCE = 4e6  # up to here outcomes are listed one by one
-_REACH = 39.0  # standard deviations
+_REACH = 39.0  # standard deviations: a normal law has e^-760 of its mass beyond
 _LEAST_LOG = -700.0  # of a mass that counts
 _MOST_OUTCOMES = 1_500_000  # a list of them takes some ten milliseconds and mebibytes
 _FEW = 64  # ratios that are added one by one, with fewer roundings; more are differences of running sums

@@ -13,7 +13,7 @@ from privet.report.figure import PALETTE, Figure, label, new_figure, strong, tit
 from privet.report.numbers import plain, round_up
 
 _COUNTED = Tightest(tol=5e-4)  # finer than a line is wide
-_POINTS = 24  # of a curve: it bends slowly
+_POINTS = 24  # of a curve: it bends slowly, and each is a question of its own
 _BEYOND = 1.12  # how far past its end a curve that levels off is followed
 
 

@@ -15,7 +15,7 @@ from privet.tables import Coded, Coding, Data, Rows as EachRow, Source, Where, d
 from privet.tables.columns import as_columns
 from privet.workloads import Rows, Workload
 
-_MOST = 2**26  # weights of all queries
+_MOST = 2**26  # weights of all queries: half a gigabyte, more are refused
 
 
 @final

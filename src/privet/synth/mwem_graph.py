@@ -20,7 +20,7 @@ from privet.synth.synthetic_model import SyntheticModel
 from privet.synth.task import Task
 from privet.tables import Data
 
-_MEASURE = 0.9  # of a round's share
+_MEASURE = 0.9  # of a round's share; the rest chooses the table: accuracy only, both are paid for
 _COUNT = 0.02  # of the budget, for the number of rows where that is not public
 _MOST_LOOKS = 10**7  # rounds times tables times columns: some minutes
 

@@ -25,7 +25,7 @@ from privet.synth.privacy import SynthesisPrivacy
 from privet.synth.synthetic_table import SyntheticTable
 from privet.tables import Coding
 
-_MOST_CELLS = 2**26  # of a table that is answered
+_MOST_CELLS = 2**26  # of a table that is answered: half a gigabyte, more are refused
 MOST_UNASKED = 10**7  # rows that are drawn where nobody said how many: a small budget may say billions
 
 

@@ -12,7 +12,7 @@ from privet.tables.coding import Coding
 from privet.tables.plan import Derive, Node, in_one_group
 from privet.tables.reach import Reach
 
-MOST_CELLS = 2**26  # of one table of counts
+MOST_CELLS = 2**26  # of one table of counts: half a gigabyte, more are refused
 
 Cliques = Sequence[tuple[int, ...]]
 

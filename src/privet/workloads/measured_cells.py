@@ -12,7 +12,7 @@ from privet.errors import InvalidParameter
 from privet.workloads.estimate import Estimate, RangeAnswers
 from privet.workloads.workload import Workload, as_workload
 
-_MOST = 2_000  # intervals at once
+_MOST = 2_000  # intervals at once: each takes a product with the covariance. Time only
 _ROUNDING = 1e-9  # relative: of a covariance that was computed in doubles
 
 

@@ -20,7 +20,7 @@ Sums = tuple[tuple[Amount, ...], ...]  # per rule, per currency
 Offers = tuple[Sums, ...]  # per rule: prices of one release that are all valid, the one to be tried first in front
 
 _MARGIN = 1.0 + 1e-9  # how closely the largest epsilon is searched for; the one that comes back was seen to fit
-_LEAST_EPSILON, _MOST_EPSILON = 1e-60, 1e60  # of any price
+_LEAST_EPSILON, _MOST_EPSILON = 1e-60, 1e60  # of any price: where a search for the largest one ends
 
 
 class Balance(NamedTuple):

@@ -16,7 +16,7 @@ from privet.accounting.pld.rounding import GridLaw
 
 _HEIGHTS = np.array([0.85, 0.65, 0.45, 0.25, 0.12, 0.05])  # layers of a peak, as shares of its top
 _THICKNESS = _HEIGHTS - np.append(_HEIGHTS[1:], 0.0)  # each layer's share of the height
-_BLOCK = 64  # nodes that are summed at once
+_BLOCK = 64  # nodes that are summed at once: speed only
 _ONE_THREAD = 65_535  # multiplications in a matrix product up to which linear algebra starts no second thread
 _CANDIDATES = 2.0 ** np.arange(3.0, 16.0, 0.5)  # numbers of low frequencies that are tried: speed only
 

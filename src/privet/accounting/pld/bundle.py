@@ -13,7 +13,7 @@ from privet.privacy import Direction, LossVariable, PrivacyLoss
 from privet.privacy.atoms import sum_of_atoms
 
 _MOST_OUTCOMES = 2048  # of a bundle that is written out: memory and speed, larger ones are split
-_MOST_ATOMS = 48  # of one part
+_MOST_ATOMS = 48  # of one part: speed only
 _MOST_COPIES = 400  # in one bundle: speed alone
 
 

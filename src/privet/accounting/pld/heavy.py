@@ -18,7 +18,7 @@ from privet.privacy import Direction
 
 _TAIL = 1e-6  # share of delta that all steps together may send to infinity
 _SPENT = 1e-6  # share of delta that a window may lose
-_NOISE = 4e-14  # rounding noise of one step, roughly
+_NOISE = 4e-14  # rounding noise of one step, roughly: it steers the choice of a tilt, and width only
 _QUIET = 1e-6  # noise below this share of delta needs no further tilt
 _CUTS = 2.0 ** np.arange(-20.0, 0.1, 0.5)  # thresholds that are tried to find epsilon, as shares of the largest loss
 _ORDERS = 2.0 ** np.arange(-4.0, 8.1, 0.5)  # orders, over a threshold

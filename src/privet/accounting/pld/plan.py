@@ -23,8 +23,8 @@ _NEAR, _NEARER = (2.0 ** np.linspace(-reach, reach, 7) for reach in (0.75, 0.2))
 _SHARES = np.linspace(0.0, 1.0, 13)  # of the best tilt, to find the least that will do
 _max, _sum = np.maximum.reduce, np.add.reduce  # quicker for small arrays than np.max and np.sum
 _TOP_TAIL = 1e-8  # share of delta that may lie above the window
-_WRAPPED = 1e-10  # tilted mass that may wrap around
-_AT_ONCE = 2**21  # losses times orders: 16 MB
+_WRAPPED = 1e-10  # tilted mass that may wrap around: it is charged, so it costs width only
+_AT_ONCE = 2**21  # losses times orders: 16 MB; memory and speed only
 _STEP_TAIL = 1e-8  # share of delta that all steps together may send to infinity
 
 

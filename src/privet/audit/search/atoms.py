@@ -9,7 +9,7 @@ from privet._numerics import Array
 from privet.audit.search.classifier import FEWEST, MOST, Learned, logistic, moderate
 
 _OFTEN = 0.02  # of the runs: a value that deserves a weight of its own
-_FLAGS, _MOST_FLAGS = 16, 128  # of one column, and of all
+_FLAGS, _MOST_FLAGS = 16, 128  # of one column, and of all: the most frequent first. Time and power only
 _ROWS = 8_192  # whole answers that have a score of their own
 _SHARE = 0.1  # of the runs: whole answers that come again must make up so much
 _PRIOR = 1.0  # runs of each world by which a score is drawn towards 0: a few sightings are mostly luck

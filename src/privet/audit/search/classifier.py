@@ -16,7 +16,7 @@ _NEWTON, _CURVED = 25, 8_000  # steps; rows that the curvature is measured on
 _DEPTH, _TREE_BINS, _LEAF = 3, 24, 40
 _SHARP = 0.02  # of the quartiles' distance: the least width of the step from one side to the other
 _SHOWN = 3  # columns that are named as the heaviest
-_WIDEST = 96  # columns that a tree looks at
+_WIDEST = 96  # columns that a tree looks at: time and power only
 
 
 class Learned(ABC):

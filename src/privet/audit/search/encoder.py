@@ -20,7 +20,7 @@ from privet.audit.search.worlds import Part, World
 
 _FIRST, _BEST = 8, 64  # coordinates that are always looked at; those kept after the screen
 _WIDEST = 16_384  # coordinates that are screened; of longer outputs a random sample
-_SCREENED = 1_000  # runs of a world that screen
+_SCREENED = 1_000  # runs of a world that screen columns: time and power only
 _BITS = 16  # coordinates whose bits are looked at
 # Pairs of columns that are looked at together, and how alike they must be: time against power.
 _PAIRS, _CORRELATED = 16, 0.5

@@ -19,7 +19,7 @@ KINDS = (
 )  # fmt: skip
 _PROJECTIONS = ("sum", "largest", "smallest", "classifier", "tree", "score")
 _NAMES = ("form", "text", "wording", "message", "standard", "row")  # numbered as they come: their order means nothing
-_WINDOWS = 64  # quantiles between which windows lie
+_WINDOWS = 64  # quantiles between which windows lie: more find narrower ones, and take longer
 _SPANS = (1, 2, 3, 5, 8, 13, 21, 34)  # widths of intervals, in cuts: as many as keep all intervals few
 
 

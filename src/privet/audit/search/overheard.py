@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from privet.audit.search.reading import Reading, read, without_addresses
 from privet.audit.search.rows import Marks
 
-_MOST = 32  # exceptions of one chain or group
+_MOST = 32  # exceptions of one chain or group: an end for chains that have none
 
 
 def overhear(reading: Reading, name: str, text: str, marks: Marks) -> None:

@@ -29,7 +29,7 @@ from privet.audit.search.unwrap import MOST_LEAVES, OUTSIDE, WAYS, about, attrib
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_DEEPEST = 64  # levels of nesting
+_DEEPEST = 64  # levels of nesting: an end for what holds itself
 CUT = ", not read to its end"  # of the form of an output that is too long or too deep
 SPELLING = " spelling"  # the characters of a text that is a code
 _LONG_NUMBER = 15  # characters of a number in a text: a double keeps no more digits

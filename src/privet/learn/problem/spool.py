@@ -8,7 +8,7 @@ import numpy as np
 
 from privet._numerics import Array
 
-BLOCK = 2**14  # rows
+BLOCK = 2**14  # rows that are read at a time: memory and speed only
 
 
 @final

@@ -16,7 +16,7 @@ from privet.mechanisms import Sensitivity
 
 STEPS = 2**24  # one clipped contribution in whole steps: sums of 2^29 records are exact in doubles, in any order
 LEVELS = 32  # of squares of entries, each half of the one before: entries down to 2^-16 of the largest possible one
-SIZES = 64  # half octaves of contributions
+SIZES = 64  # half octaves of contributions: 2^-16 to 2^16 of a unit, the ends take the rest
 _HALF_OCTAVE = math.sqrt(0.5)  # where an octave is cut in the middle, of logarithms
 _BLOCK = 2**28  # entries of at most 2^24: their sum is below 2^53
 

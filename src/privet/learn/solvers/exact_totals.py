@@ -23,7 +23,7 @@ _TILE = 2**10  # rows whose products of at most 2^42 are added up in doubles: be
 _TILES = 2**10  # tiles whose sums are added up in int64: below 2^63
 
 _PRODUCTS = 2**20  # numbers in a block of products of single records
-_BLOCK = 2**21  # numbers in a block of those
+_BLOCK = 2**21  # numbers in a block of those: memory and speed only
 _HELD = 2**26  # numbers that are kept between sums: a quarter of a gigabyte
 
 Factors = Callable[[Array, Array], Array]

@@ -29,7 +29,7 @@ from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, regi
 from privet.mechanisms import Algorithm, Example, Gaussian, Mechanism, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
 
-_CLIP = 0.35  # of the largest slope
+_CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few gradients (docs/proofs/learn/noisy_gd.md)
 _FEWEST, _MOST, _UNKNOWN = 20, 200, 60  # steps; the last where the number of records is not known beforehand
 _TIME = 40.0  # steps times their size, for each unit of signal over noise
 _ENDLESS = 1e30  # the time of a plan whose step size was given: it asks for no more than its steps

@@ -19,7 +19,7 @@ from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.mechanisms import Algorithm, Ball, Example, Gaussian, Source, register
 from privet.privacy import Guarantee, PrivacyLoss, Repeated, Unit
 
-_CANDIDATES = 64  # public points for each cluster
+_CANDIDATES = 64  # public points for each cluster, of which starts are chosen: accuracy and time
 _ROUNDS = 20  # of moving public points: they are even enough by then
 
 

@@ -29,7 +29,7 @@ _STEPS = (
 )  # of rows and targets: products are whole numbers of 2^-32, and 2^20 of them are added exactly in doubles
 _ROWS = 2**20  # at a time: memory and speed only
 _FINE = 2.0**-20  # the grid of coefficients
-_FARTHEST = 2**40  # of its steps
+_FARTHEST = 2**40  # of its steps: coefficients beyond a million are cut, each by itself
 _RIDGE = 2.0**-10  # so that every small model exists
 _MOST_COLUMNS = 200  # a model needs as many rows as columns, and a test many models
 _MOST_MODELS = 20_000  # that are fitted: time

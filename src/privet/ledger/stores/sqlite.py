@@ -33,7 +33,7 @@ from privet.ledger.url import Address
 from privet.ledger.values import read_value, write_value
 
 _SLICE_MS = 100  # how long SQLite waits for somebody else's lock before we look for Ctrl-C
-_CHECKPOINT_PAGES = 256  # of the log: some fifty charges
+_CHECKPOINT_PAGES = 256  # of the log: some fifty charges. Speed only
 
 _STORES: "weakref.WeakSet[SqliteStore]" = weakref.WeakSet()
 _LOST: set[tuple[int, int]] = set()  # files on which this process has no locks, though its SQLite believes so

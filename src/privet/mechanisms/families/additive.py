@@ -25,7 +25,7 @@ from privet.privacy import Guarantee, Promise, Unit
 _FINER = 20  # the grid is 2^20 times finer than the noise
 _COARSEST = 50  # a rest of so many bits is a double
 _LARGEST = sys.float_info.max
-_PIECE = 2**16  # numbers worked on at a time
+_PIECE = 2**16  # numbers worked on at a time: memory and speed only
 _CACHED = 2**13  # whole numbers worked on at a time: they and what is made of them stay in the cache
 _FINEST = -40  # a 64-bit integer's last 11 bits and noise below 2^52 steps of this grid are one double together
 

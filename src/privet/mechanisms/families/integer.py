@@ -18,7 +18,7 @@ from privet.mechanisms.mechanism import Mechanism, Source
 from privet.mechanisms.sensitivity import Sensitivity
 
 _MOST = 2**62  # where data saturate: with noise they still fit int64
-_PIECE = 2**18  # numbers worked on at a time
+_PIECE = 2**18  # numbers worked on at a time: memory and speed only
 _NEAR_THE_END = 2**62 - 2**59  # noise of the largest scale hardly reaches further
 _REFUSED = (
     "the value must be an integer or an array of integers (round to a public grid first, or take Laplace or Gaussian)"

@@ -19,7 +19,7 @@ from privet.pate.gans.task import GanTask
 from privet.privacy import Guarantee, PrivacyLoss, from_json, to_json
 
 _FORM = "privet-pate-generator/1"
-_PIECE = 4096  # points that are made at once
+_PIECE = 4096  # points that are made at once: memory only, and part of what a seed gives
 
 
 class Paid(NamedTuple):

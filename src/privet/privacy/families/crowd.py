@@ -20,7 +20,7 @@ _SHORT_REACH = 5.0  # and where they are many: what lies below is lumped at the 
 _MANY = 150.0  # standard deviation of C from which the short reach serves: changes speed, and the bound by little
 _LUMPS = (1.0, 2.0, 3.0, 4.5, 7.0, 12.0, 30.0)  # edges of the blocks, in deviations below the first count of its own
 _MOST_CELLS = 2_000_000  # of a table of masses (16 MB): beyond, neighbouring counts share a row, which is paid for
-_PIECE = 50000  # numbers at a time
+_PIECE = 50000  # numbers at a time: memory and speed only
 
 
 class Laws(NamedTuple):

@@ -19,7 +19,7 @@ from privet._numerics import TINY, Array, exp_capped
 from privet.privacy.families.crowd import binomial, binomial_masses, fewer, log_binomial, rows_of_masses
 
 _REACH = 5.0  # standard deviations of C that are cut into blocks; what lies beyond goes into wide ones
-_WIDE = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0, 12.0, 30.0)  # edges of these, in deviations beyond
+_WIDE = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0, 12.0, 30.0)  # edges of these, in deviations beyond: tightness only
 _BLOCK = 5e-5  # of C, that a block has beyond its first: moves epsilon by a quarter of that
 _TABLE = 700_000  # outcomes from which on blocks are made wider, as far as they may be
 _SPACING = 1.5e-3  # of n, between the values that D is spread to: moves epsilon by the square of that, twice
@@ -28,11 +28,11 @@ _DIPS_REACH = 9.0  # standard deviations of D that are listed: what lies outside
 _SIGNS_REACH = 8.7  # standard deviations of a sum of signs that are listed, likewise
 _NOTHING = 1e-22  # masses below this are not thrown one by one
 _ERROR = 4e-10  # relative, of a mass: some hundred thousand products
-_FINE, _COARSE = 8192, 1500  # bins
+_FINE, _COARSE = 8192, 1500  # bins: tightness and time
 _FAR = 9.5  # standard deviations of R, up to which bins go
 _SMALL = 0.25  # of the loss of a single report: above, a crowd hides too little for this bound to be worth its time
 _LEAST = 1e-16  # below this delta the curve goes straight to its end
-_CELLS = 1 << 15  # outcomes at a time
+_CELLS = 1 << 15  # outcomes at a time: memory and speed only
 
 
 class Rows(NamedTuple):

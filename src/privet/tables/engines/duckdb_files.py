@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _LONGEST_HEADER = 2**20  # bytes of a line of names: a file that is one line is not read whole for them
 _LONGEST_TOLD = 200  # letters of the names of columns in a sentence
-_UNPACKED = 2**22  # bytes at a time
+_UNPACKED = 2**22  # bytes at a time: memory and speed only
 TAB = "\t"
 _TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zip", ".tsv.zip")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")

@@ -50,7 +50,7 @@ WHERE h.typtype <> 'd' ORDER BY h.attnum
 """
 _FIELD = (("size", "i4"), ("value", "f8"))
 _HEADER, _END = 19, b"\xff\xff"  # of PostgreSQL's binary form: a signature and two numbers; no more fields
-_BLOCK = 2**14  # rows
+_BLOCK = 2**14  # rows that are handed on at a time: memory and speed only
 _KINDS: dict[str, Raw] = {
     "int2": "int",
     "int4": "int",

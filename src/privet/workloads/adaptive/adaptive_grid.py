@@ -24,7 +24,7 @@ Cuts = tuple[tuple[int, int], ...]
 # proof). They change the error, never the price.
 _BLOCKS, _GROWTH = {1: 7.0, 2: 4.5}, 0.2  # along a side, where rows are 100 times the noise; they grow by this power
 _LEAST = 0.1  # the least share of the price that each of the two levels gets
-_MOST_BLOCKS = 64  # along a side
+_MOST_BLOCKS = 64  # along a side, whatever the signal: time, and accuracy on very large data
 _TILE = {1: 5.0, 2: 2.5}  # rows of a tile, in units of its noise, by the number of dimensions
 
 

@@ -20,7 +20,7 @@ Kind = Literal["laplace", "gaussian"]
 # Of the normal noise that smooths: its deviation, and by how many of these a radius is widened (see above).
 SMOOTH, ASIDE = 0.01, 3.0
 SPAN = 60.0  # standard deviations between the images of the law that a sum over frequencies sees
-FREQUENCIES = 8.0  # standard deviations of the smooth factor
+FREQUENCIES = 8.0  # standard deviations of the smooth factor: beyond it is below e^-32
 _NOTHING = -50.0  # logarithm of a size that moves no digit
 _PIECE = 2**20  # numbers at a time, 16 MB: memory and speed only
 FINE = 1_024.0  # steps of noise from which on it is read as continuous
