@@ -1,11 +1,15 @@
 """The noise of a training step beside torch.randn and numpy's normal: milliseconds of CPU time, one thread, interleaved.
 
+    python benchmarks/deep_noise.py [--numpy]
+
 407,050 is the number of parameters of a network 784-512-10. The best of several rounds counts; the ratio is the result.
+Loops are compiled where numba is installed, as in a process that has drawn 2^28 numbers; `--numpy`: as before that.
 """
 
 import os
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -13,6 +17,7 @@ import numpy as np
 import torch
 
 from privet import noise
+from privet._compiled import Compiled
 from privet.deep import StepNoise
 from privet.mechanisms import Gaussian, Laplace
 
@@ -27,9 +32,15 @@ def seconds(function: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+def all_of(pieces: Iterable[object]) -> None:
+    for _ in pieces:
+        pass
+
+
 def tasks() -> dict[str, Callable[[], object]]:
     rng = np.random.default_rng()
     step = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=PARAMETERS)
+    single = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=PARAMETERS, single=True)
     strict = StepNoise(clip=1.0, noise_multiplier=1.0, dimension=PARAMETERS, strict=True)
     total = rng.normal(size=PARAMETERS).astype(np.float32)
     steps = (total / strict.grid.width).astype(np.int64)
@@ -41,8 +52,11 @@ def tasks() -> dict[str, Callable[[], object]]:
     return {
         "torch.randn": lambda: torch.randn(PARAMETERS),
         "numpy normal": lambda: rng.normal(size=PARAMETERS),
-        "noise alone, as of a step": lambda: noise.rounded_gaussian(sigma=step._sigma, size=PARAMETERS),
-        "StepNoise.release": lambda: step.release(total),
+        "noise alone, as of a step": lambda: all_of(
+            noise.gaussian_pieces(sigma=step._sigma, count=PARAMETERS, grid=step.grid)
+        ),
+        "StepNoise.release, as in a training": lambda: single.release(total),
+        "StepNoise.release in doubles": lambda: step.release(total),
         "StepNoise.release, strict": lambda: strict.release(steps),
         "keyed noise": lambda: keyed.rounded_gaussian(0, PARAMETERS, sigma=step._sigma),
         "keyed coins of 60,000 records": lambda: keyed.coins(0, 60_000, q=0.01),
@@ -55,7 +69,11 @@ def tasks() -> dict[str, Callable[[], object]]:
 
 def main() -> None:
     torch.set_num_threads(1)
+    if "--numpy" not in sys.argv:
+        Compiled.WORTH = 0
     every = tasks()
+    for task in every.values():
+        task()  # tables are made, and loops compiled
     best = dict.fromkeys(every, float("inf"))
     for _ in range(ROUNDS):
         for name, task in every.items():

@@ -183,6 +183,13 @@ plant(
     "tests/noise/test_strips.py",
 )
 plant(
+    "strips: middles of one grid serve another",
+    "noise:Strips._middles",
+    "if kept is None or kept[0] != unit:",
+    "if kept is None:",
+    "tests/noise/test_strips.py",
+)
+plant(
     "strips: what is left is drawn once for all pieces of doubles",
     "noise:Strips.placed",
     "others[:open_] * unit, others[open_:]",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from privet import noise
-from privet.errors import InvalidParameter
+from privet.errors import InternalError, InvalidParameter
 from privet.noise import entropy
 
 pytestmark = pytest.mark.system_coins  # the real generator, though no verdict here depends on luck
@@ -31,7 +31,11 @@ def in_child(work):
     return words.tolist()
 
 
-@pytest.mark.parametrize("ask", [lambda s: s.words(4), lambda s: [s.word() for _ in range(4)]], ids=["words", "word"])
+@pytest.mark.parametrize(
+    "ask",
+    [lambda s: s.words(4), lambda s: [s.word() for _ in range(4)], lambda s: s.run(100)],
+    ids=["words", "word", "run"],
+)
 def test_a_fork_with_a_half_used_buffer_shares_nothing(ask, monkeypatch):
     stream = noise.Secure().stream()
     stream.words(3000), stream.word()
@@ -109,6 +113,15 @@ def test_keys_are_erased_as_they_are_used():
         stream.words(1 << 14)
         keys.append(stream._key)
     assert len(set(keys)) == 3
+
+
+def test_a_run_has_words_of_its_own_and_is_not_too_long():
+    stream = noise.Secure().stream()
+    drawn = [stream.words(10), stream.run(1 << 14), stream.words(10), stream.run(5)]
+    assert [len(each) for each in drawn] == [10, 1 << 14, 10, 5]
+    assert len(np.unique(np.concatenate(drawn))) == (1 << 14) + 25
+    with pytest.raises(InternalError, match="at most"):
+        stream.run((1 << 14) + 1)
 
 
 def test_words_are_not_repeated_and_balanced():

@@ -200,6 +200,13 @@ def test_pieces_of_doubles_cover_the_whole(sigma, count):
     assert wholes[0].std() == pytest.approx(sigma * grid.width, rel=0.02 if count > 100 else 0.9)
 
 
+def test_tables_of_two_grids_are_not_mixed_up():
+    sampler = strips.Strips(Fraction(2**20))
+    fine, coarse, again = (sampler._middles(2.0**exponent) for exponent in (-30, 4, -30))
+    assert (coarse == fine * 2.0**34).all()
+    assert (again == fine).all()
+
+
 def test_what_does_not_fit_doubles_is_refused():
     assert not list(noise.gaussian_pieces(sigma=2**30, count=0, grid=noise.Grid(0)))[1:]
     for wrong in ({"sigma": 2**38}, {"count": -1}, {"grid": noise.Grid(-1000)}, {"grid": noise.Grid(950)}):

@@ -15,7 +15,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from numpy.typing import NDArray
 
-from privet.errors import InvalidParameter, NoEntropy
+from privet.errors import InternalError, InvalidParameter, NoEntropy
 
 Words = NDArray[np.uint64]
 
@@ -81,6 +81,8 @@ class Stream(ABC):
 
     def run(self, count: int) -> Words:
         """`count` words, at most 2^14, in a run of their own: nothing of it is buffered, and nothing copied."""
+        if count > _RUN:
+            raise InternalError("a run of the cipher has 2^14 words at most")
         if not self._fresh():
             self._forget()
         return np.frombuffer(self._fill(8 * count), dtype="<u8")

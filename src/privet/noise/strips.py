@@ -120,6 +120,7 @@ class Strips:
         # what is added to the first bits of a word, in half steps: the near end of its strip, less the prefix that chose
         # it, and half a step, so that what is cut off then is cut off half up
         self._offsets = ((strips - np.arange(_ALL)) << (self.shift + 1)) + 1
+        self._kept_middles: tuple[float, Array] | None = None
 
     def sample(self, stream: Stream, count: int, out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """`count` independent draws, in `out` where it is given."""
@@ -181,9 +182,14 @@ class Strips:
 
     def _middles(self, unit: float) -> Array:
         """The middle of the strip of every prefix, and half a unit in the last place of a short place: what has to be
-        added to a place that is counted from the middle."""
-        strips = (self._offsets >> (self.shift + 1)) + np.arange(_ALL)
-        return strips * math.ldexp(unit, self.shift) + math.ldexp(unit * (2**_SHORT + 1), self.shift - _SHORT - 1)
+        added to a place that is counted from the middle. Those of the last unit are kept: making them is a tenth of a step.
+        """
+        kept = self._kept_middles  # looked at once: another thread may keep those of another unit
+        if kept is None or kept[0] != unit:
+            strips = (self._offsets >> (self.shift + 1)) + np.arange(_ALL)
+            half = math.ldexp(unit * (2**_SHORT + 1), self.shift - _SHORT - 1)
+            kept = self._kept_middles = unit, strips * math.ldexp(unit, self.shift) + half
+        return kept[1]
 
     def inside(
         self, words: Words, out: NDArray[np.int64], scratch: NDArray[np.int64] | None = None
@@ -209,8 +215,12 @@ class Strips:
             tries = stream.words(_TRIES * len(todo)).reshape(_TRIES, -1)
             repeated = np.broadcast_to(strips[todo], tries.shape).reshape(-1)
             kept = self._kept(stream, repeated, tries.reshape(-1)).reshape(tries.shape)
-            for each, fits in zip(tries[::-1], kept[::-1], strict=True):  # the first that is kept comes last, and stays
-                places[todo[fits]] = each[fits]
+            found = tries[-1]
+            for each, fits in zip(
+                tries[-2::-1], kept[-2::-1], strict=True
+            ):  # the first that is kept comes last, and stays
+                found = np.where(fits, each, found)
+            places[todo] = found
             todo = todo[~kept.any(axis=0)]
         return self._told(strips, places, fair_bits(stream, count).astype(np.uint64))
 

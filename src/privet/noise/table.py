@@ -158,7 +158,7 @@ class TableCache(Generic[Kept]):
     (True, False)
     """
 
-    MOST = 5  # tables; each takes about half a mebibyte (strips, one), and six families have a cache
+    MOST = 5  # tables; each takes about half a mebibyte (strips, up to one and a half), and six families have a cache
     WORTH = 1 << 14  # draws after which a table has paid for itself, about
 
     def __init__(self, build: Callable[[Fraction], Kept]) -> None:
