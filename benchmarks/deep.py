@@ -35,7 +35,7 @@ from privet.deep.batches import exact_value, joined, protected_mean
 from privet.deep.captured_step import CapturedStep
 from privet.deep.engines.compiled import Compiled
 from privet.deep.engines.engine import ExampleLosses
-from privet.deep.start import descend
+from privet.deep.start import Start, descend
 from privet.noise import KeyedStream
 
 CLIP, MULTIPLIER, RATE = 1.0, 1.1, 0.05
@@ -175,18 +175,34 @@ def private(engine: str, *, noisy: bool = True) -> Callable[[nn.Module, Tensor, 
 
 
 def captured(model: nn.Module, inputs: Tensor, targets: Tensor) -> Callable[[], object]:
-    """The whole private step as graphs, noise and optimizer included; batches are copied into its memory."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
-    parameters = dict(model.named_parameters())
-    noise = deep.StepNoise(
-        clip=CLIP, noise_multiplier=MULTIPLIER, dimension=sum(each.numel() for each in parameters.values())
-    )
-    engine = Compiled(ExampleLosses(model, losses), deep.Flat(CLIP), None)
-    step = CapturedStep(engine, parameters, optimizer, noise, len(inputs), inputs, targets)
-    mine, theirs, mask = step.batch  # filled once, as the plain step reads its batch where it lies
+    """The whole private step as `Trainer.fit` takes it on a device: graphs, noise through its mechanism, the optimizer.
+    Batches lie in its memory, as those of the plain step do.
+    """
+    start = Start(model, torch.optim.SGD(model.parameters(), lr=RATE), losses)
+    noise = deep.StepNoise(clip=CLIP, noise_multiplier=MULTIPLIER, dimension=start.dimension)
+    engine = Compiled(ExampleLosses(start.model, losses), deep.Flat(CLIP), None)
+    step = CapturedStep(engine, start.live(start.first()), noise, inputs, targets)
+    step.begin(start.live(start.first()), len(inputs))
+    mine, theirs, _ = step.batch  # filled once, as the plain step reads its batch where it lies
     mine.copy_(inputs)
     theirs.copy_(targets)
-    return lambda: step(mine, theirs, mask)
+    return lambda: step.descend(noise.release(step.sum_of([lambda batch: None])).value)
+
+
+def fit_seconds(name: str, device: str) -> float:
+    """Seconds of a step within `Trainer.fit`: sampling, reading, price and progress included, from the second block on."""
+    model, inputs, targets = task(name, device)
+    many = 8
+    data = torch.cat([inputs] * many), torch.cat([targets] * many)
+    plan = deep.Plan(
+        noise_multiplier=MULTIPLIER, delta=1e-5, steps=400, sampling=deep.Poisson(q=1 / many),
+        expected_batch=len(inputs), clip_norm=CLIP,
+    )  # fmt: skip
+    told: list[tuple[float, int]] = []
+    trainer = deep.Trainer(model, torch.optim.SGD(model.parameters(), lr=RATE), losses, plan, engine="compiled")
+    trainer.fit(data, progress=lambda at: told.append((time.perf_counter(), at.step)))
+    (begin, first), (end, last) = told[0], told[-1]
+    return (end - begin) / (last - first)
 
 
 def opacus(model: nn.Module, inputs: Tensor, targets: Tensor) -> Callable[[], object]:
@@ -321,6 +337,14 @@ def main() -> None:
             share = f", memory {kept[mode] / kept['plain']:.2f}" if kept else ""
             fair = f", {taken[mode] / taken[COMPILED]:.2f} of the plain step compiled" if COMPILED in taken else ""
             print(f"  {mode}: time {taken[mode] / taken['plain']:.2f}{fair}{share}", flush=True)
+        if arguments.device == "cuda" and "captured" in modes:
+            fitted = fit_seconds(name, arguments.device)
+            found[name]["fit"] = fitted
+            fair = f", {fitted / taken[COMPILED]:.2f} of the plain step compiled" if COMPILED in taken else ""
+            print(
+                f"  Trainer.fit, sampled and read: {1e3 * fitted:.2f} ms, time {fitted / taken['plain']:.2f}{fair}",
+                flush=True,
+            )
     results = Path(__file__).parent / "results"
     results.mkdir(exist_ok=True)
     (results / "deep.json").write_text(json.dumps(found, indent=1) + "\n")

@@ -227,6 +227,6 @@ def test_replay_sees_a_clip_that_follows_exact_votes(monkeypatch):
     def by_exact_votes(self, noisy, clip, divisor):
         return noisy[:-1] * clip, sound(self, held[-1], clip, divisor)[1]
 
-    monkeypatch.setattr("privet.deep.training.exact_value_and_votes", kept)
+    monkeypatch.setattr("privet.deep.stepping.exact_value_and_votes", kept)
     monkeypatch.setattr(deep.AdaptiveQuantile, "read", by_exact_votes)
     assert audit.replay(pair.mechanism.release, pair.left, pair.right).refuted

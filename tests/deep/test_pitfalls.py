@@ -13,7 +13,7 @@ from torch import nn
 
 from privet import audit, noise, testing
 from privet._private import Private
-from privet.deep import FixedOrder, Flat, Plan, Poisson, Trainer, Training, training as body
+from privet.deep import FixedOrder, Flat, Plan, Poisson, Trainer, Training, stepping as body
 from privet.deep.records import Records
 from privet.deep.sampling import Sampling
 from privet.deep.start import Start

@@ -23,7 +23,7 @@ from privet.deep import (
     StepNoise,
     Trainer,
     TruncatedPoisson,
-    training,
+    stepping,
 )
 from privet.deep.batches import exact_sum
 from privet.deep.records import Records
@@ -231,7 +231,7 @@ def test_frozen_parts_and_tied_weights():
 def test_nothing_of_a_step_is_held_while_the_next_is_computed(monkeypatch):
     """Neither its exact sum nor its noisy one: they are secret, or memory that the next step needs."""
     held, alive = [], []
-    plain, summed = StepNoise.release, training.exact_sum
+    plain, summed = StepNoise.release, stepping.exact_sum
 
     def release(self, value, source=None):
         made = plain(self, value, source=source)
@@ -243,7 +243,7 @@ def test_nothing_of_a_step_is_held_while_the_next_is_computed(monkeypatch):
         return summed(*given)
 
     monkeypatch.setattr(StepNoise, "release", release)
-    monkeypatch.setattr(training, "exact_sum", exact_sum)
+    monkeypatch.setattr(stepping, "exact_sum", exact_sum)
     trainer_of(plan_of(steps=20)).fit(data())
     assert len(alive) > 20
     assert not any(alive)

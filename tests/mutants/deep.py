@@ -59,9 +59,10 @@ plant(
 )
 plant(
     "a clip follows votes that have no noise",
-    "deep:Training._block",
-    "noisy, clip = self.plan.clip.read(noisy, clip, divisor)",
-    "noisy, clip = noisy[:-1] * clip, self.plan.clip.read(value, clip, divisor)[1]",
+    "deep:stepping.OneByOne.exact_value",
+    "return value if self._mixing is None",
+    "self.clip = self.clip and self._plan.clip.read(value, self.clip, self._divisor)[1]\n"
+    "        return value if self._mixing is None",
     QUANTILE,
 )
 plant(
@@ -204,8 +205,8 @@ plant(
 plant(
     "coins are kept in a state: a restored block has the noise of the one before",
     "deep:Training._block",
-    "noisy = np.asarray(added.release(value, source=source).value)",
-    "noisy = np.asarray(added.release(value, source=__import__('privet').noise.Seeded(done)).value)",
+    "noisy = added.release(value, source=source).value",
+    "noisy = added.release(value, source=__import__('privet').noise.Seeded(done)).value",
     RUNS,
 )
 plant(
@@ -224,7 +225,7 @@ plant(
 )
 plant(
     "gradients stay on the model",
-    "deep:descend",
+    "deep:start.descend",
     "each.grad = None",
     "pass",
     LOOP,

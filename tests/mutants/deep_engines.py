@@ -201,16 +201,16 @@ plant(
     "tests/deep/test_captured_step.py",
 )
 plant(
-    "sums without all of their noise stay in the gradients",
-    "deep:CapturedStep.__call__",
-    "self._flat.zero_()  # which",
-    "pass  # which",
+    "a captured sum stays in memory without all of its noise",
+    "deep:CapturedStep.protected",
+    "self._flat.zero_()  # without",
+    "pass  # without",
     "tests/deep/test_captured_step.py",
 )
 plant(
     "a captured step is copied with its noise",
     "deep:CapturedStep.__copy__",
-    'raise InvalidParameter("a captured step is not copied: both would draw the same noise")',
+    'raise InvalidParameter("a captured step is not copied: both would write to the same memory")',
     "return self",
     "tests/deep/test_captured_step.py",
 )

@@ -206,7 +206,7 @@ class _Record:
         release = replace(made, insecure=True)  # a recorded release is known to the audit: it protects nobody
         if value is STREAM:
             release = replace(release, value=Recorded(release.value))
-        self._calls.setdefault(_lane(), []).append(_Call(mechanism, kept, release))
+        self._calls.setdefault(_lane(), []).append(_Call(mechanism, kept, _own(release)))
         self.most += 1
         return release
 
@@ -226,8 +226,8 @@ class _Record:
                 place = len(number) + sum(max(0, n + 1 - len(self._calls.get(w, []))) for w, n in asked.items()) - 1
                 findings.append(Finding("count of calls", place, f"{mechanism.name}: asked in the second world only"))
                 return replace(run(), insecure=True)
-            findings.extend(_differences(calls[here], mechanism, value, number[way, here]))
-            known = calls[here].release
+            findings.extend(_differences(calls[here], mechanism, _copied(value), number[way, here]))
+            known = _own(calls[here].release)
             if isinstance(known.value, Recorded):
                 opened.append(
                     (_again(known.value, mechanism, number[way, here], findings), number[way, here], known.value)
@@ -310,6 +310,11 @@ def _copied(data: object) -> Any:
         return copy.deepcopy(data)
     except Exception:
         return data
+
+
+def _own(release: Release[Any]) -> Release[Any]:
+    """The same release with a value of its own, which a pipeline may write into: a stream is what it is."""
+    return release if isinstance(release.value, Recorded) else replace(release, value=_copied(release.value))
 
 
 def _differences(call: _Call, mechanism: Mechanism[Any, Any], value: object, here: int) -> list[Finding]:

@@ -1,118 +1,200 @@
-"""A private step as graphs of a CUDA device: one launch for clipped sums and noise, one for the optimizer."""
+"""A private step as graphs of a CUDA device: one for clipped sums, one for noise, one for the optimizers."""
 
+from collections.abc import Callable, Iterable
 from typing import Any, final
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from privet._validate import above, instance
-from privet.deep.engines.compiled import Compiled, captured, cut
+from privet.deep.batches import spread
+from privet.deep.engines.compiled import Compiled, Graph, captured
 from privet.deep.engines.engine import Batch, exact_products, leaves, refuse_autocast
+from privet.deep.start import Live, descend
 from privet.deep.step_noise import StepNoise
-from privet.deep.stream import NoiseOnDevice
+from privet.deep.sum_on_device import SumOnDevice
 from privet.errors import InvalidParameter
 from privet.noise import KeyedStream
+
+Fill = Callable[[list[Tensor]], object]  # writes a piece of a batch into the tensors of inputs, targets and mask
 
 
 @final
 class CapturedStep:
-    """One step of training on batches of one form, recorded once and replayed: what a small model waits for is Python.
+    """Steps of a training on batches of one form, recorded once and replayed: what a small model waits for is Python.
 
-    `__call__(inputs, targets, mask)` moves the parameters by one step of the optimizer along the protected mean gradient.
-    Between the two graphs the host looks at one number, whether the device has left noise open, and adds what is missing.
-    The noise is that of `noise`, on the same grid and of the same law, from a key of its own that nothing holds.
+    `sum_of(pieces)` is the clipped sum of a step's records as `StepNoise` takes it; the device is at work on it while its
+    release is made ready. Between the noise and the optimizers the host looks at one number: whether the device has left
+    noise open. `descend(noisy)` moves the parameters.
 
-    **Guarantee:** that of `noise` for each call; it neither asks nor pays: who calls it does.
+    **Guarantee:** none: a sum is protected by whoever releases it.
     **Sensitivity:** the clip of the engine, as of every engine.
     """
 
-    def __init__(
-        self,
-        engine: Compiled,
-        parameters: dict[str, Tensor],
-        optimizer: Optimizer,
-        noise: StepNoise,
-        divisor: float,
-        inputs: Batch,
-        targets: Batch,
-    ) -> None:
-        """Of inputs and targets, only shapes and types are looked at."""
+    def __init__(self, engine: Compiled, live: Live, noise: StepNoise, inputs: Batch, targets: Batch) -> None:
+        """Of inputs and targets, only shapes and types are looked at. `live` is made use of, and belongs to the steps."""
         refuse_autocast()
-        self._held = {name: each for name, each in parameters.items() if name in engine.shapes}
-        size = sum(each.numel() for each in self._held.values())
+        self.live = live
+        held = {name: live.parameters[name].detach() for name in sorted(live.parameters)}  # as `spread` cuts a vector
+        size = sum(each.numel() for each in held.values())
         if size != noise.dimension:
             raise InvalidParameter(f"the noise is for {noise.dimension:,} numbers, and the model has {size:,}")
-        if any(each.dtype != torch.float32 for each in self._held.values()):
+        if any(each.dtype != torch.float32 for each in held.values()):
             raise InvalidParameter("a captured step moves parameters in float32; open an autocast inside the model")
-        if any("dropout" in type(each).__name__.lower() for each in engine.losses.modules()):
-            raise InvalidParameter("a captured step takes no dropout: its coins would come from torch's own generator")
-        (place,) = {each.device for each in self._held.values()}
-        if place.type != "cuda" or noise.strict or instance("engine", engine, Compiled).bound > noise.clip:
-            raise InvalidParameter(
-                "a step is captured on a CUDA device, without strict sums, with noise for the clip of its engine"
-            )
-        self._optimizer, self._step, self._stream = optimizer, 0, KeyedStream.fresh()
-        self._noise = NoiseOnDevice(noise.steps, noise.grid, size, place, above("divisor", divisor, 0.0))
+        (place,) = {each.device for each in held.values()}
+        ready = noise.on_device(place)
+        if ready is None or engine.bound > noise.clip:
+            raise InvalidParameter("a step is captured without strict sums, with noise for the clip of its engine")
+        self.noise = ready
         mask = torch.ones(len(leaves(inputs)[0]), dtype=torch.bool, device=place)
         with exact_products():
-            given = {name: each.detach() for name, each in self._held.items()}
-            self._program, example = engine.program(given, inputs, targets, mask)
-            self._batch = [each.clone() for each in example[len(given) :]]
-            self._noise.begin(KeyedStream.fresh(), 0)  # thrown away with the steps that warm up
-            self._sums, self._flat = captured(lambda: self._protected(list(given.values())))
-        self._update = self._recorded_update()
-        self._noise.begin(self._stream, 0)
+            self._program, example = engine.program(held, inputs, targets, mask)
+            if engine.draws:
+                raise InvalidParameter(
+                    "a captured step takes no dropout: its coins would come from torch's own generator; choose "
+                    "engine='bookkeeping'"
+                )
+            self._point, self._batch = list(held.values()), [each.clone() for each in example[len(held) :]]
+            self._sums, flat = captured(lambda: self._program([*self._point, *self._batch]), place)
+        assert flat is not None
+        self._flat, self._noisy, self._gradient = flat, torch.zeros_like(flat), torch.zeros_like(flat)
+        self._divisor = torch.ones((), device=place)
+        self.noise.begin(KeyedStream.fresh(), 0)  # thrown away with the sums of made-up records
+        self._noised, _ = captured(self._with_noise, place)
+        self._update = self._recorded_update(place)
 
-    def _protected(self, parameters: list[Tensor]) -> Tensor:
-        flat = self._program([*parameters, *self._batch])
-        self._noise.advance()
-        self._noise.launch(flat)
-        return flat
+    def _with_noise(self) -> None:
+        self._noisy.copy_(self._flat)
+        self.noise.launch(self._noisy)
 
     @property
     def batch(self) -> list[Tensor]:
         """The memory of inputs, targets and mask: who fills it by himself saves a copy."""
         return self._batch
 
-    def _recorded_update(self) -> Any:
-        """The optimizer's step as a graph. To warm up it moves the parameters, which are put back, as is its state."""
-        before = [each.detach().clone() for each in self._held.values()]
-        for name, each in cut(self._flat, self._held).items():
-            self._held[name].grad = each
-        self._flat.zero_()
-        graph, _ = captured(self._optimizer.step)
-        for each, old in zip(self._held.values(), before, strict=True):
-            each.detach().copy_(old)
-        for state in self._optimizer.state.values():
-            for kept in state.values():
-                if isinstance(kept, Tensor):
-                    kept.zero_()  # as every optimizer begins
+    def begin(self, other: Live, divisor: float) -> None:
+        """Go on from the parameters and optimizers of another, whose memory is left alone."""
+        self._divisor.fill_(divisor)
+        with torch.no_grad():
+            for name, each in self.live.parameters.items():
+                each.copy_(other.parameters[name])
+            for mine, theirs in zip(self.live.optimizers, other.optimizers, strict=True):
+                if self._update is None:
+                    mine.load_state_dict(theirs.state_dict())
+                else:
+                    _put_states(_states(mine), _states(theirs))
+
+    def _recorded_update(self, place: torch.device) -> Graph | None:
+        """The step of the optimizers as a graph, where it is the same then. To warm up it moves the parameters, which are
+        put back, as are its states.
+        """
+        if not all(_can_be_recorded(each) for each in self.live.optimizers):
+            return None
+        before = [each.detach().clone() for each in self.live.parameters.values()]
+        kept = [
+            [{name: _own(value) for name, value in state.items()} for state in _states(each)]
+            for each in self.live.optimizers
+        ]
+        for name, each in spread(self._gradient, self.live.parameters).items():
+            self.live.parameters[name].grad = each
+        graph, _ = captured(self._stepped, place)
+        with torch.no_grad():
+            for each, old in zip(self.live.parameters.values(), before, strict=True):
+                each.copy_(old)
+            for optimizer, states in zip(self.live.optimizers, kept, strict=True):
+                _put_states(_states(optimizer), states)
         return graph
 
-    def __call__(self, inputs: Batch, targets: Batch, mask: Tensor) -> None:
-        """One step."""
-        for mine, theirs in zip(self._batch, [*leaves(inputs), *leaves(targets), mask], strict=True):
-            if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
-                raise InvalidParameter("a captured step takes batches of one form: fill them up with masked records")
-            if mine.data_ptr() != theirs.data_ptr():
-                mine.copy_(theirs, non_blocking=True)
-        if self._step + 1 == 2**32:
-            raise InvalidParameter("a captured step is taken 2^32 - 1 times at most: the device counts in 32 bits")
-        self._step += 1
-        try:
+    def _stepped(self) -> None:
+        torch.div(self._noisy, self._divisor, out=self._gradient)
+        for each in self.live.optimizers:
+            each.step()
+
+    def sum_of(self, pieces: Iterable[Fill]) -> "CapturedSum":
+        """The clipped sum of the records of all pieces. It holds until the next one is asked for."""
+        for number, fill in enumerate(pieces):
+            before = self._flat.clone() if number else None
+            fill(self._batch)
             self._sums.replay()
-            self._noise.settle(self._flat, self._stream, self._step)
+            if before is not None:
+                self._flat.add_(before)
+        return CapturedSum(self)
+
+    def exact_total(self) -> Tensor:  # not releasable
+        """The last sum."""
+        return self._flat.clone()
+
+    def protected(self, stream: KeyedStream) -> Tensor:
+        """The last sum with the noise of step 0 of the stream, in memory that the next one uses again."""
+        self.noise.begin(stream, 0)
+        try:
+            self._noised.replay()
+            self.noise.settle(self._noisy, stream, 0)
         except BaseException:
-            self._flat.zero_()  # which the gradients show: without all of its noise it is seen by nobody
+            self._noisy.zero_()  # without all of its noise it is seen by nobody
             raise
-        self._update.replay()
+        return self._noisy
+
+    def descend(self, noisy: Tensor) -> None:
+        """One step of the optimizers along a protected sum over the divisor."""
+        if noisy.data_ptr() != self._noisy.data_ptr():
+            self._noisy.copy_(noisy)
+        if self._update is None:
+            torch.div(self._noisy, self._divisor, out=self._gradient)
+            descend(self.live.parameters, [each.step for each in self.live.optimizers], self._gradient)
+        else:
+            self._update.replay()
 
     def __copy__(self) -> "CapturedStep":
-        raise InvalidParameter("a captured step is not copied: both would draw the same noise")
+        raise InvalidParameter("a captured step is not copied: both would write to the same memory")
 
     def __deepcopy__(self, memo: object) -> "CapturedStep":
         return self.__copy__()
 
     def __reduce_ex__(self, protocol: object) -> Any:
         self.__copy__()
+
+
+@final
+class CapturedSum(SumOnDevice):
+    """The sum of the step that is under way."""
+
+    def __init__(self, step: CapturedStep) -> None:
+        super().__init__(step.noise)
+        self._step = step
+
+    def exact_sum(self) -> Tensor:
+        return self._step.exact_total()
+
+    def _protected(self, stream: KeyedStream) -> Tensor:
+        return self._step.protected(stream)
+
+
+def _can_be_recorded(optimizer: Optimizer) -> bool:
+    """A check that a step on zeroed states is the first step, and that nothing in it happens on the host."""
+    groups = optimizer.param_groups
+    if type(optimizer) is torch.optim.SGD:
+        return all(not group["momentum"] or not group["dampening"] for group in groups)
+    return all(group.get("capturable", False) for group in groups)
+
+
+def _states(optimizer: Optimizer) -> list[dict[str, Any]]:
+    """The notes of an optimizer on each parameter, in their order."""
+    listed = [each for group in optimizer.param_groups for each in group["params"]]
+    return [dict(optimizer.state.get(each, {})) for each in listed]
+
+
+def _put_states(into: list[dict[str, Any]], states: list[dict[str, Any]]) -> None:
+    """The same numbers in the memory that a graph reads; where there are none yet, zeros, as every optimizer begins."""
+    for mine, theirs in zip(into, states, strict=True):
+        for name, each in mine.items():
+            if not isinstance(each, Tensor):
+                continue
+            if isinstance(theirs.get(name), Tensor):
+                each.copy_(theirs[name])
+            else:
+                each.zero_()
+
+
+def _own(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else value

@@ -41,7 +41,9 @@ class Start:
         self.model.zero_grad(set_to_none=True)
         self._trained = {name: each for name, each in self.model.named_parameters() if each.requires_grad}
         self.dimension = sum(each.numel() for each in self._trained.values())
-        self.wide = any(each.dtype == torch.float64 for each in self._trained.values())
+        kinds = {each.dtype for each in self._trained.values()}
+        self.wide, self.single = torch.float64 in kinds, kinds == {torch.float32}
+        (self.device,) = {each.device for each in self.model.parameters()}
         self.digest = self._digested()
 
     def __repr__(self) -> str:

@@ -15,14 +15,17 @@ from privet._cache import kept_property
 from privet._compiled import Compiled
 from privet._numerics import Array, ndtri, ratio_down, root_up
 from privet._validate import above, count, flag, open_fraction, set_frozen
+from privet.deep.stream import NoiseOnDevice
+from privet.deep.sum_on_device import SumOnDevice
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import ErrorBar, Example, Gaussian, Mechanism, Sensitivity, Source, clipped_steps, register
-from privet.noise import Grid
+from privet.noise import Grid, KeyedStream
 from privet.privacy import GaussianLoss, Guarantee, Promise, Unit, as_unit
 
 _FINER = 20  # rounding enlarges the sensitivity by at most 2^-20 of it, which is less than a millionth
 _STRICT = 29  # the clip has 2^29 steps or more, and at most 2^30: squares of a clipped record fit 64-bit integers
 _FARTHEST = 2**61  # steps of a sum saturate here, which brings no two of them farther apart
+_LEAST_ON_DEVICE = 1024  # steps of the noise for which the law of a keyed stream is proved (proof note noise/keyed)
 _LARGEST = 2**52  # of the noise in steps: then sum and noise stay in 64 bits
 _QUICK = 2.0**50
 _ROUNDS = 1.5 * 2.0**52  # doubles near it are the whole numbers
@@ -38,7 +41,8 @@ class StepNoise(Mechanism[Any, Any]):
     grid, a power of two chosen from clip and dimension, and noise is added in whole steps of that grid, exactly. Numbers
     that are not finite count as 0. With `strict` the value is made of whole steps: `exact_steps` of the records' clipped
     gradients, added up in any order and in any number of pieces. With `single` what comes out is rounded to float32, which
-    takes half the memory.
+    takes half the memory. A `SumOnDevice` gets its noise where it lies, from a key that is drawn for it alone and kept
+    nowhere, and comes out there in its own type.
 
     **Guarantee:** that of the continuous Gaussian mechanism with `noise_multiplier`, exactly and in every dimension.
     **Sensitivity:** l2: clip under add/remove and zero-out, twice that under replace, times the group; rounding to the grid
@@ -134,7 +138,16 @@ class StepNoise(Mechanism[Any, Any]):
         """The distance of neighbouring sums on the grid, rounding included: what replays hold inputs against."""
         return Sensitivity(_records(self.unit) * self._reach * self.grid.step, norm="l2", unit=self.unit)
 
+    def on_device(self, device: torch.device) -> NoiseOnDevice | None:
+        """The same noise made ready on a device, for a `SumOnDevice` there; None where only the host draws it: for strict
+        sums, and of less than 1024 or more than 2^52 steps.
+        """
+        if self.strict or not _LEAST_ON_DEVICE <= self._sigma <= _LARGEST:
+            return None
+        return NoiseOnDevice(self._sigma, self.grid, self.dimension, device)
+
     def _measured_of(self, value: Any) -> Array:
+        value = value.exact_array() if isinstance(value, SumOnDevice) else value
         return self._on_grid(self._prepare(value)) * self.grid.width
 
     def exact_steps(self, records: Array) -> Array:
@@ -153,6 +166,10 @@ class StepNoise(Mechanism[Any, Any]):
         return clipped_steps(rows, self.clip, self.grid).sum(axis=0, dtype=np.int64)
 
     def _admit(self, value: Any) -> None:
+        if isinstance(value, SumOnDevice):
+            if self.strict or value.noise.count != self.dimension:
+                raise InvalidData(f"the sum must be one row of {self.dimension} numbers, and its noise not strict")
+            return
         array = _as_array(value)
         if array.shape != (self.dimension,):
             raise InvalidData(f"the sum must be one row of {self.dimension} numbers")
@@ -163,10 +180,13 @@ class StepNoise(Mechanism[Any, Any]):
                 "the sum must be made of floats of at most 64 bits: convert with np.asarray(..., dtype=float)"
             )
 
-    def _prepare(self, value: Any) -> Array:
-        return np.ascontiguousarray(_as_array(value))
+    def _prepare(self, value: Any) -> Any:
+        return value if isinstance(value, SumOnDevice) else np.ascontiguousarray(_as_array(value))
 
-    def _draw(self, prepared: Array, runs: int, source: Source) -> Array:
+    def _draw(self, prepared: Any, runs: int, source: Source) -> Any:
+        if isinstance(prepared, SumOnDevice):  # a key for every draw: no two share a word
+            made = (prepared.protected(self._sigma, self.grid, KeyedStream.fresh(source)) for _ in range(runs))
+            return list(made) if runs == 1 else [each.clone() for each in made]  # a single one is read before the next
         out = np.empty((runs, self.dimension), dtype=np.float32 if self.single else np.float64)
         for row in out:
             with np.errstate(over="ignore"):  # beyond float32 is infinity
@@ -215,6 +235,13 @@ class StepNoise(Mechanism[Any, Any]):
             steps = np.rint(numbers.astype(np.float64) * self._per_step)
         steps = np.where(np.isfinite(steps), steps, 0.0)
         return np.clip(steps, -float(_FARTHEST), float(_FARTHEST)).astype(np.int64)
+
+    def _error_of(self, prepared: Any) -> ErrorBar:
+        return self._bar
+
+    @kept_property
+    def _bar(self) -> ErrorBar:
+        return self.error()  # the same for every step
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
         """The exact normal quantile, jointly over the coordinates."""

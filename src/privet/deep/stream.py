@@ -103,7 +103,8 @@ class NoiseOnDevice:
         """`divisor` is a public number that what comes out is divided by."""
         if count > 2**32:
             raise InvalidParameter("places of a stream are counted in 32 bits: at most 2^32 numbers get noise at once")
-        self._strips, self._count, self._where = strips_of(sigma), count, torch.device(device)
+        self._strips, self.count, self._where = strips_of(sigma), count, torch.device(device)
+        self.sigma, self.grid = self._strips.sigma, grid
         self._per_step, self._scale = math.ldexp(1.0, -grid.exponent), grid.width / divisor
         self._kernel = _kernel() if self._where.type == "cuda" and count else None
         if self._kernel is not None:
@@ -111,7 +112,7 @@ class NoiseOnDevice:
 
     def _prepare(self) -> None:
         strips, made = self._strips, self._strips.tables()
-        share = self._count * strips.law.left / 2**16
+        share = self.count * strips.law.left / 2**16
         room = int(1.1 * share + 20.0 * math.sqrt(share)) + 64  # more is listed once in e^150 steps
         self._known = torch.zeros(12, dtype=torch.int32, device=self._where)
         self._told = torch.zeros(12, dtype=torch.int32).pin_memory()
@@ -122,7 +123,7 @@ class NoiseOnDevice:
         self._floats = torch.tensor([self._per_step, self._scale, fall], dtype=torch.float64, device=self._where)
         kinds = {name: np.int16 if name == "strips" else each.dtype for name, each in made.items()}
         self._tables = {name: torch.from_numpy(each.astype(kinds[name])).to(self._where) for name, each in made.items()}
-        self._counts = torch.zeros(2, dtype=torch.int32, device=self._where)
+        self.counts = torch.zeros(2, dtype=torch.int32, device=self._where)
         self._rest = torch.zeros(room, dtype=torch.int64, device=self._where)
         self._seen = torch.zeros(2, dtype=torch.int32).pin_memory()
         self._left = torch.zeros(_LEFT, dtype=torch.int64, device=self._where)
@@ -135,32 +136,28 @@ class NoiseOnDevice:
 
     def begin(self, stream: KeyedStream, step: int) -> None:
         """Hand the key and the step to the device."""
-        stream.words(NOISE, step, 0)  # refuses what the stream would refuse
+        if not 0 <= step < 2**64:
+            raise InvalidParameter("steps of a stream are counted in 64 bits")
         if self._kernel is not None:
             given = (*stream.secret_words(), NOISE, step & _MASK, step >> 32, 0)
-            self._told.copy_(torch.tensor(self._kernel.signed(given), dtype=torch.int32))
+            self._told.numpy()[:] = self._kernel.signed(given)
             self._known.copy_(self._told, non_blocking=True)  # the step before was settled: nothing reads it
-
-    def advance(self) -> None:
-        """The next step on the device, for graphs: the host counts along, and begins anew at multiples of 2^32."""
-        if self._kernel is not None:
-            self._known[9:10].add_(1)
 
     def launch(self, numbers: torch.Tensor) -> None:
         """The noise of the step that was begun, on the device: not all of it before `settle`."""
-        if numbers.shape != (self._count,) or not numbers.is_contiguous() or not numbers.is_floating_point():
-            raise InvalidData(f"the numbers must be one row of {self._count} floats")
+        if numbers.shape != (self.count,) or not numbers.is_contiguous() or not numbers.is_floating_point():
+            raise InvalidData(f"the numbers must be one row of {self.count} floats")
         if self._kernel is not None:
-            self._counts.zero_()
+            self.counts.zero_()
             self._kernel.kernel_noise(
-                numbers, self._known, self._whole, self._floats, self._tables, self._counts, self._rest, self._left
+                numbers, self._known, self._whole, self._floats, self._tables, self.counts, self._rest, self._left
             )
-            self._seen.copy_(self._counts, non_blocking=True)
+            self._seen.copy_(self.counts, non_blocking=True)
 
     def settle(self, numbers: torch.Tensor, stream: KeyedStream, step: int) -> None:
         """The noise of all numbers that the device left open."""
         if self._kernel is None:
-            many = np.arange(self._count)
+            many = np.arange(self.count)
         else:
             torch.cuda.current_stream(self._where).synchronize()
             listed, left = self._seen.tolist()
@@ -177,7 +174,7 @@ class NoiseOnDevice:
 
     def _noise_at(self, places: Array, stream: KeyedStream, step: int) -> Array:
         if self._kernel is None:
-            return stream.rounded_gaussian(step, self._count, sigma=self._strips.sigma)
+            return stream.rounded_gaussian(step, self.count, sigma=self._strips.sigma)
         return stream.rest_of(step, places, self._strips)
 
 

@@ -151,6 +151,7 @@ class Trainer:
             del dataset
         public = None if self.plan.unit.relation == "add_remove" else records.exact_count()
         algorithm = self._algorithm(self.plan.divisor(public), stop)
+        algorithm.ready(records.form)
         payer = payer_of(ledger)
         with nullcontext() if progress is None else _told(progress, self.plan):
             release = self._released(algorithm, records, payer, source, key=key, about=about, checkpoint=checkpoint)

@@ -1,6 +1,7 @@
 """Private training as one algorithm in blocks: what laws and audits look at is what a user runs, stops and resumes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
@@ -9,18 +10,20 @@ import torch
 from torch import nn
 
 from privet import _progress
+from privet._cache import kept_property
 from privet._validate import above, instance, open_fraction, set_frozen
-from privet.deep.batches import exact_sum, exact_value, exact_value_and_votes, piece_size, protected_mean
-from privet.deep.clipping import AdaptiveQuantile, Flat
+from privet.deep.batches import piece_size
+from privet.deep.clipping import AdaptiveQuantile
 from privet.deep.engines.engine import Engine
 from privet.deep.plan import Plan
 from privet.deep.records import Records
 from privet.deep.sampling import Poisson, coins_of_model, register as samplers
 from privet.deep.start import Start, State
 from privet.deep.step_noise import StepNoise
+from privet.deep.stepping import Captured, OneByOne, Stepping, Workshop, can_be_captured
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import BlockAlgorithm, Example, Form, Numbers, Record, Source, register
-from privet.noise import KeyedStream, own_stream
+from privet.noise import KeyedStream
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
 Stop = Callable[[int, dict[str, Any]], bool]
@@ -110,39 +113,70 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
         if divisor is None:
             counted = self.plan.count.release(size, source=source).value  # type: ignore[union-attr]
             divisor = max(1.0, float(round(self.plan.sampling.expected(int(counted)) or 0.0)))
-        live, engine, added = self.start.live(state), self.engine(), self._step_noise()
-        piece = self.knobs.physical_batch or piece_size(divisor, self.plan.sampling.largest)
-        average, done, clip = state["average"], state["step"], state.get("clip")
-        mixing = self.plan.sampling.mixing()  # past sums are secret: they end with this block, and no state holds them
+        piece = self._piece(divisor)
+        average, done = _on(self.start.device, state["average"]), state["step"]
         # A key for this block alone, kept nowhere: a block that is run again from a checkpoint draws other records.
         stream = self._coins("key", KeyedStream.fresh, source)
         work = _progress.track("steps", self.plan.total_steps)
         work.advance(done)
-        for _ in range(self.plan.rounds[index]):
-            drawn = self.plan.sampling.drawn(size, stream, done)
-            # Steps on samples cost less than the same steps on all records: the sampler says how much.
-            with self._priced(lambda parts: self.plan.sampling.folded(parts, self.plan.unit)):
-                for ids in drawn:
-                    if clip is not None:
-                        engine.follow(Flat(clip))
-                    with own_stream(coins_of_model(stream, done)):
-                        total = exact_sum(engine, live.exact_point(), prepared, ids, piece)
-                    value = exact_value(total, added) if clip is None else exact_value_and_votes(total, engine)
-                    if mixing is not None:
-                        value = mixing.exact_mixed(value)
-                    noisy = np.asarray(added.release(value, source=source).value)
-                    if mixing is not None:
-                        noisy = mixing.read(noisy)
-                    if clip is not None and isinstance(self.plan.clip, AdaptiveQuantile):
-                        noisy, clip = self.plan.clip.read(noisy, clip, divisor)
-                    live.step(protected_mean(noisy, divisor))
-                    del total, value, noisy  # the next step needs the memory
-                    average, done = self._averaged(average, live, done), done + 1
-                    work.advance()
-        after = self.start.state_after(
-            live, {**state, "divisor": divisor, "step": done, "average": average, "clip": clip}
-        )
+        added = self._step_noise()
+        with self._stepping(state, prepared, piece, divisor) as stepping:
+            for _ in range(self.plan.rounds[index]):
+                drawn = self.plan.sampling.drawn(size, stream, done)
+                # Steps on samples cost less than the same steps on all records: the sampler says how much.
+                with self._priced(lambda parts: self.plan.sampling.folded(parts, self.plan.unit)):
+                    for ids in drawn:
+                        value = stepping.exact_value(prepared, ids, coins_of_model(stream, done))
+                        noisy = added.release(value, source=source).value
+                        del value  # the step needs the memory
+                        stepping.descend(noisy)
+                        del noisy
+                        average, done = self._averaged(average, stepping.live, done), done + 1
+                        work.advance()
+            after = self.start.state_after(
+                stepping.live,
+                {**state, "divisor": divisor, "step": done, "average": _off(average), "clip": stepping.clip},
+            )
         return {**after, "stopped": self.stop is not None and bool(self.stop(done, self._result(after)))}
+
+    def _piece(self, divisor: float | None) -> int:
+        return self.knobs.physical_batch or piece_size(divisor, self.plan.sampling.largest)
+
+    @kept_property
+    def _workshop(self) -> Workshop:
+        return Workshop()
+
+    def ready(self, form: Any) -> None:
+        """Record the steps on batches of this form, where they are recorded at all: before anything is paid, since a model
+        for which `engine="compiled"` was asked for, and which cannot be recorded, is refused.
+        """
+        if can_be_captured(self.plan, self.start, self.knobs.engine):
+            try:
+                with self._workshop.opened(self.start, self.plan, self._step_noise(), form, self._piece(self.divisor)):
+                    pass
+            except InvalidParameter:
+                if self.knobs.engine == "compiled":
+                    raise
+                self._workshop.bar()
+
+    @contextmanager
+    def _stepping(self, state: State, records: Records, piece: int, divisor: float) -> Iterator[Stepping]:
+        """The steps of a block, from a state on."""
+        added, live = self._step_noise(), self.start.live(state)
+        with ExitStack() as opened:
+            if can_be_captured(self.plan, self.start, self.knobs.engine) and not self._workshop.barred:
+                try:
+                    shop = self._workshop.opened(self.start, self.plan, added, records.form, piece)
+                    step = opened.enter_context(shop)
+                except (
+                    InvalidParameter
+                ):  # found out after payment, for a batch whose size was counted: any engine will do
+                    self._workshop.bar()
+                else:
+                    step.begin(live, divisor)
+                    yield Captured(step, piece)
+                    return
+            yield OneByOne(self.plan, self.engine(), live, added, state, piece, divisor)
 
     def _step_noise(self) -> StepNoise:
         """The noise of a step: in float32 where nothing but parameters of at most that width is computed from it."""
@@ -155,8 +189,10 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
         if self.average is None:
             return None
         decay = min(self.average, (1.0 + done) / (10.0 + done))
-        now = {name: each.detach().cpu().double().numpy() for name, each in live.parameters.items()}
-        return now if average is None else {name: decay * average[name] + (1.0 - decay) * now[name] for name in now}
+        now = {name: each.detach().double() for name, each in live.parameters.items()}
+        if average is None:
+            return {name: each.clone() for name, each in now.items()}
+        return {name: average[name].mul_(decay).add_(each.mul(1.0 - decay)) for name, each in now.items()}
 
     def _result(self, state: State) -> dict[str, Any]:
         if state["average"] is None:
@@ -200,6 +236,15 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
         counted = Plan(epsilon=4.0, delta=1e-5, steps=2, sampling=Poisson(q=0.5))
         pair = Records((rows,)), Records((rows[:2],))
         yield Example(training_of(counted, 2), *pair, Guarantee(4.0, 1e-5), cost="costly")
+
+
+def _on(device: torch.device, average: Any) -> Any:
+    """An average as a step goes on with it: a copy, since states are not changed."""
+    return average and {name: torch.from_numpy(np.array(each)).to(device) for name, each in average.items()}
+
+
+def _off(average: Any) -> Any:
+    return average and {name: each.cpu().numpy() for name, each in average.items()}
 
 
 class _Weights(nn.Module):

@@ -6,7 +6,7 @@ clipped sums is recorded on made-up records, compiled, and on CUDA captured as o
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Protocol, cast, final
 
 import torch
 from torch import Tensor
@@ -37,6 +37,7 @@ class Compiled(Engine):
         super().__init__(losses, clip, chunk)
         self._plain = Bookkeeping(losses, clip, None)
         self._backend = backend
+        self.draws = False  # whether a recorded program has coins of its own (dropout), from torch's generators
         self._programs: dict[tuple[object, ...], Program] = {}
 
     def _sums(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor) -> dict[str, Tensor]:
@@ -106,6 +107,7 @@ class Compiled(Engine):
 
     def _compiled(self, half: Callable[[list[Tensor]], Any], example: list[Tensor]) -> Callable[[list[Tensor]], Any]:
         recorded = make_fx(half, tracing_mode="fake", _allow_non_fake_inputs=True)(example)
+        self.draws = self.draws or any(map(_draws, recorded.graph.nodes))
         made: Callable[[list[Tensor]], Any] = torch.compile(
             recorded, fullgraph=True, dynamic=False, backend=self._backend
         )
@@ -118,24 +120,58 @@ def cut(flat: Tensor, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: piece.view(each.shape) for (name, each), piece in zip(parameters.items(), pieces, strict=True)}
 
 
+def _draws(node: torch.fx.Node) -> bool:
+    """A check that an operation draws from torch's generators; attention without dropout only could."""
+    operation: Any = node.target
+    if torch.Tag.nondeterministic_seeded not in getattr(operation, "tags", ()):
+        return False
+    names = [each.name for each in operation._schema.arguments]
+    given = dict(zip(names, node.args, strict=False)) | node.kwargs
+    return given.get("dropout_p", None if "dropout_p" not in names else 0.0) != 0.0
+
+
 def _captured(program: Program, example: list[Tensor], parameters: int) -> Program:
     """The same program as one graph: parameters where they lie, and memory of its own into which each batch is copied."""
     held = [each.detach() if place < parameters else each.detach().clone() for place, each in enumerate(example)]
-    graph, out = captured(lambda: program(held))
+    graph, out = captured(lambda: program(held), held[-1].device)
 
     def replay(given: list[Tensor]) -> Tensor:
         for mine, theirs in zip(held[parameters:], given[parameters:], strict=True):
             mine.copy_(theirs)
         graph.replay()
-        return out.clone()
+        return cast(Tensor, out).clone()
 
     replay.program = program  # type: ignore[attr-defined]  # it owns constants that the graph reads
 
     return replay
 
 
-def captured(work: Callable[[], Any]) -> tuple[Any, Any]:
+class Graph(Protocol):
+    """Work that was recorded once."""
+
+    def replay(self) -> None:
+        """Do it again: what it returned lies where it lay."""
+
+
+@final
+class _Again:
+    """The graph of a device that has none: the same work, its result in the same memory."""
+
+    def __init__(self, work: Callable[[], Tensor | None]) -> None:
+        self._work, self.out = work, work()
+
+    def replay(self) -> None:
+        """Do it again."""
+        made = self._work()
+        if self.out is not None and made is not None:
+            self.out.copy_(made)
+
+
+def captured(work: Callable[[], Tensor | None], device: torch.device) -> tuple[Graph, Tensor | None]:
     """A graph of what `work` does on CUDA, and what it returned; `work` is done a few times before, to warm up."""
+    if device.type != "cuda":
+        again = _Again(work)
+        return again, again.out
     aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
