@@ -12,7 +12,7 @@ from privet.mechanisms import Example
 from privet.privacy import Unit
 from privet.workloads import BinaryTreeCount, ContinualCount, TreeCount
 from privet.workloads.families.noise_law import NoiseLaw
-from privet.workloads.families.sum_radii import sum_radii
+from privet.workloads.families.radii import sum_radii
 from privet.workloads.streams import tree_count, tree_shape
 from tests.firsts import ends, slow
 

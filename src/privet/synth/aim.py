@@ -139,8 +139,6 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("money", self.money, Guarantee)
         instance("workload", self.workload, MarginalWorkload)
         set_frozen(self, rounds=count("rounds", self.rounds, 2))
         set_frozen(self, max_bytes=count("max_bytes", self.max_bytes, 8), steps=count("steps", self.steps, 1))

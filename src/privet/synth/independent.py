@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from privet._calls import door
-from privet._validate import instance
 from privet.mechanisms import Algorithm, Example, Source, register
 from privet.privacy import Guarantee
 from privet.synth.graph import fitted, least_variance_total, tree_cells
@@ -55,8 +54,6 @@ class IndependentPlan(Synthesis, Algorithm[Data, SyntheticModel]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("money", self.money, Guarantee)
         self._check_parts([1.0 / len(self.task.sizes)])
 
     def _run(self, prepared: Any, source: Source) -> SyntheticModel:

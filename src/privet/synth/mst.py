@@ -13,7 +13,7 @@ from privet._cache import kept_property
 from privet._calls import door
 from privet._numerics import Array
 from privet._progress import track
-from privet._validate import count, instance, set_frozen
+from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Source, register
 from privet.privacy import Guarantee
@@ -96,8 +96,6 @@ class MSTPlan(Synthesis, Algorithm[Data, SyntheticModel]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("money", self.money, Guarantee)
         set_frozen(self, steps=count("steps", self.steps, 1), max_cells=count("max_cells", self.max_cells, 1))
         if sum(map(self.task.cells, self.pairs)) > _MOST:
             raise InvalidParameter(

@@ -93,8 +93,6 @@ class MWEMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("money", self.money, Guarantee)
         instance("queries", self.queries, Workload)
         set_frozen(self, passes=count("passes", self.passes, 1))
         if self.rounds is not None:

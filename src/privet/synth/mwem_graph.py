@@ -85,8 +85,6 @@ class MWEMGraphPlan(Synthesis, Algorithm[Data, SyntheticModel]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("money", self.money, Guarantee)
         instance("workload", self.workload, MarginalWorkload)
         for name in ("rounds", "max_bytes", "steps"):
             set_frozen(self, **{name: count(name, getattr(self, name), 1)})

@@ -115,8 +115,6 @@ class SmallDBPlan(Synthesis, Algorithm[Data, SyntheticModel]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("task", self.task, Task)
-        instance("money", self.money, Guarantee)
         instance("queries", self.queries, Workload)
         set_frozen(self, m=count("m", self.m, 1))
         if self.measure not in ("multisets", "sequences"):

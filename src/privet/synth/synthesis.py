@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array
+from privet._validate import instance
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import Form, Kept, Source
 from privet.privacy import Guarantee, PrivacyLoss
@@ -32,6 +33,11 @@ class Synthesis:
     money: Guarantee
 
     at_most = True  # shares are rounded down, and a plan may end early
+
+    def __post_init__(self) -> None:
+        super().__post_init__()  # type: ignore[misc]  # of the algorithm beside it
+        instance("task", self.task, Task)
+        instance("money", self.money, Guarantee)
 
     @property
     def loss(self) -> PrivacyLoss:

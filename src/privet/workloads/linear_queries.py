@@ -30,9 +30,9 @@ from privet.noise import LARGEST_SCALE
 from privet.privacy import GaussianLoss, Guarantee, PrivacyLoss, Promise, PureLoss, Unit
 from privet.workloads.answers import Answers
 from privet.workloads.design import Design, NoiseNorm, whole_noise
-from privet.workloads.families.cell_bars import cell_radii
 from privet.workloads.families.counts import admit_counts, admit_histogram, whole_counts
 from privet.workloads.families.noise_law import Kind, NoiseLaw
+from privet.workloads.families.radii import cell_radii
 from privet.workloads.families.residuals import Residuals
 from privet.workloads.marginals import Marginals
 from privet.workloads.prefix import Prefix

@@ -12,6 +12,9 @@ from privet.mechanisms import Gaussian, Source
 from privet.privacy import Guarantee
 
 COUNT_SHARE = 0.02  # of mu^2, for a noisy number of records where none is public
+_CLIP = (
+    0.35  # of the largest slope: cuts few gradients, and the noise by a factor of three (docs/proofs/learn/noisy_gd.md)
+)
 
 
 def whole_mu(target: Guarantee, name: str) -> float:
@@ -31,6 +34,16 @@ def whole_mu(target: Guarantee, name: str) -> float:
         ) from None
     assert mu is not None
     return mu
+
+
+def clip_for(loss: Loss, given: float | None) -> float:
+    """The norm to which gradients are clipped: as it is given, else a share of the largest slope.
+
+    >>> from privet.learn.losses import Logistic
+    >>> clip_for(Logistic(), None), clip_for(Logistic(), 2.0)
+    (0.35, 2.0)
+    """
+    return _CLIP * loss.lipschitz if given is None else given
 
 
 def gradient_noise(mu: float, clip_norm: float, unit: Any) -> Gaussian:

@@ -16,6 +16,7 @@ from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task,
 from privet.learn.problem.crowd import crowd
 from privet.learn.solvers.budget import (
     COUNT_SHARE,
+    clip_for,
     counting_noise,
     gradient_noise,
     in_units,
@@ -29,7 +30,6 @@ from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, regi
 from privet.mechanisms import Algorithm, Example, Gaussian, Mechanism, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
 
-_CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few gradients (docs/proofs/learn/noisy_gd.md)
 _FEWEST, _MOST, _UNKNOWN = 20, 200, 60  # steps; the last where the number of records is not known beforehand
 _TIME = 40.0  # steps times their size, for each unit of signal over noise
 _ENDLESS = 1e30  # the time of a plan whose step size was given: it asks for no more than its steps
@@ -72,7 +72,7 @@ class NoisyGD(Solver):
         mu = whole_mu(target, "NoisyGD")
         if self.by_person:  # however many records a person has, they are one sum
             task = replace(task, unit=replace(task.unit, group_size=1))
-        clip_norm = _CLIP * loss.lipschitz if self.clip_norm is None else self.clip_norm
+        clip_norm = clip_for(loss, self.clip_norm)
         longest = 2.0 / loss.smoothness if self.step_size is None else self.step_size
         ends = task.unit.group_size * (2.0 if task.unit.relation == "replace" else 1.0)
         time = _TIME * mu / (ends * math.sqrt(task.dimension)) if self.step_size is None else math.inf

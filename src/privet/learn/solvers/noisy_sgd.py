@@ -15,13 +15,11 @@ from privet.accounting import calibrate
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.learn.losses import Logistic, Loss
 from privet.learn.problem import ArrayRecords, Classes, GridRows, Records, Task, gradient_grid, gradient_reach
-from privet.learn.solvers.budget import in_units, shape_of
+from privet.learn.solvers.budget import clip_for, in_units, shape_of
 from privet.learn.solvers.on_records import OnRecords
 from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Example, Gaussian, Mechanism, Source, register
 from privet.privacy import Composed, GaussianLoss, Grouped, Guarantee, PoissonSampled, PrivacyLoss, Repeated, Unit
-
-_CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few gradients (docs/proofs/learn/noisy_gd.md)
 
 
 @door
@@ -54,7 +52,7 @@ class NoisySGD(Solver):
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         if target.epsilon is not None and target.delta == 0.0:
             raise NoGuarantee("NoisySGD has normal noise, which has no pure guarantee: give delta")
-        clip_norm = _CLIP * loss.lipschitz if self.clip_norm is None else self.clip_norm
+        clip_norm = clip_for(loss, self.clip_norm)
         multiplier = sampled_multiplier(target, self.q, self.steps, task.unit)
         one = gradient_reach(clip_norm, Unit())  # of one record; what the task's unit makes of it is in `step_price`
         return NoisySGDFit(

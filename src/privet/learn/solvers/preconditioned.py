@@ -23,13 +23,11 @@ from privet.learn.problem import (
     gram_reach,
 )
 from privet.learn.problem.crowd import crowd
-from privet.learn.solvers.budget import gradient_noise, in_units, kept, shape_of, whole_mu
+from privet.learn.solvers.budget import clip_for, gradient_noise, in_units, kept, shape_of, whole_mu
 from privet.learn.solvers.on_records import OnRecords, check_reach
 from privet.learn.solvers.solver import TWO_CLASSES, Solver, SolverExample, register_solver
 from privet.mechanisms import Algorithm, Example, Gaussian, Mechanism, Source, register
 from privet.privacy import Composed, Guarantee, PrivacyLoss, Repeated, Unit
-
-_CLIP = 0.35  # of the largest slope, where no clip_norm is given: cuts few gradients (docs/proofs/learn/noisy_gd.md)
 
 
 @door
@@ -59,7 +57,7 @@ class Preconditioned(Solver):
 
     def plan(self, task: Task, loss: Loss, target: Guarantee) -> "Mechanism[Records, Array]":
         mu = whole_mu(target, "Preconditioned")
-        clip_norm = _CLIP * loss.lipschitz if self.clip_norm is None else self.clip_norm
+        clip_norm = clip_for(loss, self.clip_norm)
         size = (1.0 if loss.outputs == 1 else 2.0) if self.step_size is None else self.step_size
 
         def made(mu: float) -> PreconditionedFit:

@@ -52,7 +52,7 @@ class TeacherPlan:
     gains: ClassVar[tuple[float, float]] = (1.0, 1.0)  # of the generator at its beginning
 
     def _check_networks(self) -> None:
-        """What both plans are told about their task and their networks."""
+        """A check of what both plans are told about their task and their networks."""
         instance("task", self.task, GanTask)
         instance("counts", self.counts, Gaussian, type(None))
         set_frozen(self, hidden=widths("hidden", self.hidden), latent=count("latent", self.latent, 1))

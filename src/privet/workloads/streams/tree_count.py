@@ -16,7 +16,7 @@ from privet.mechanisms import Example, Source, register
 from privet.privacy import Guarantee, Promise, Unit
 from privet.workloads.design import whole_noise
 from privet.workloads.families.noise_law import NoiseLaw
-from privet.workloads.families.sum_radii import sum_radii
+from privet.workloads.families.radii import sum_radii
 from privet.workloads.streams.counter import Counter, Counting
 from privet.workloads.streams.tree_shape import best_branching, combined, level_weights, widths_of
 
