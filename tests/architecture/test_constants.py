@@ -8,7 +8,7 @@ from tests.architecture.source import Module, source_modules
 
 # A half is a half: these names say their whole value.
 SPELT_OUT = frozenset({"HALF", "ONE", "ZERO", "ZEROS", "NOTHING", "NONE", "EMPTY"})
-# What makes a number of numbers: `Fraction(1, 2)`, `math.sqrt(2.0)`, `np.arange(5)`, `10_000`.
+# What makes numbers of numbers: `Fraction(1, 2)`, `math.sqrt(2.0)`, `np.arange(5)`.
 MAKERS = frozenset({"Fraction", "Decimal", "float", "int", "range", "math", "np"})
 # Constants that stood without a word when this rule came, in files of the GPU engines: to be emptied, never added to.
 WAITING = frozenset(
@@ -16,7 +16,6 @@ WAITING = frozenset(
         "batches._MOST",
         "ranked._LEADER",
         "step_noise._QUICK",
-        "step_noise._WIDE",
         "stream._CONSTANTS",
         "stream._MASK",
         "stream._LOWEST",
