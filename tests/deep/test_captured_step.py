@@ -16,6 +16,7 @@ from privet import audit, deep, noise  # noqa: E402
 from privet.deep import stepping, stream  # noqa: E402
 from privet.deep.captured_step import CapturedStep  # noqa: E402
 from privet.deep.engines.compiled import Compiled  # noqa: E402
+from privet.deep.records import Records  # noqa: E402
 from privet.deep.rules.use import compounded  # noqa: E402
 from privet.deep.start import Start  # noqa: E402
 from privet.deep.step_noise import StepNoise  # noqa: E402
@@ -111,6 +112,33 @@ def test_optimizers_move_as_they_do_alone(optimizer, recorded, device, request):
     assert (step._update is not None) == recorded
     for name, each in alone.parameters.items():
         assert torch.allclose(step.live.parameters[name], each, atol=1e-6), name
+
+
+class Listed:
+    """A data set that is read by number, whose third record is unlike the others."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, number):
+        row = self.rows[number]
+        return (row[:1] if number == 2 else row), row.sum()
+
+
+@pytest.mark.parametrize("ids", [[], [0], [3, 1], [4, 0, 1, 2], [1, 99]])
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_batch_is_filled_into_memory_that_held_another(ids, listed):
+    rows = torch.arange(15.0).reshape(5, 3) + 1.0
+    records = Records(Listed(rows) if listed else (rows, rows.sum(1)))
+    memory, mask = [torch.full((4, 3), torch.nan), torch.full((4,), torch.nan)], torch.ones(4, dtype=torch.bool)
+    numbers = np.array(ids, dtype=np.int64)
+    records.exact_fill(numbers, memory, mask)
+    wanted, counts = records.exact_batch(numbers, 4)
+    assert torch.equal(mask, counts)
+    assert all(torch.equal(mine, each) for mine, each in zip(memory, wanted, strict=True))
 
 
 def test_an_autocast_around_it_is_refused():

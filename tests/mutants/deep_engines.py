@@ -203,8 +203,50 @@ plant(
 plant(
     "a captured sum stays in memory without all of its noise",
     "deep:CapturedStep.protected",
-    "self._flat.zero_()  # without",
+    "self._noisy.zero_()  # without",
     "pass  # without",
+    "tests/deep/test_captured_step.py",
+)
+plant(
+    "every sum on a device has the same noise",
+    "deep:StepNoise._draw",
+    "KeyedStream.fresh(source)",
+    "KeyedStream(bytes(32))",
+    "tests/deep/test_captured_step.py",
+)
+plant(
+    "a sum on a device brings the noise that it likes",
+    "deep:SumOnDevice.protected",
+    "if (self.noise.sigma, self.noise.grid) != (sigma, grid):",
+    "if False:",
+    "tests/deep/test_captured_step.py",
+)
+plant(
+    "records of the batch before take part in this one",
+    "deep:Records.exact_fill",
+    "mask[len(picked) :].fill_(False)",
+    "pass",
+    "tests/deep/test_captured_step.py",
+)
+plant(
+    "only the last piece of a captured batch counts",
+    "deep:CapturedStep.sum_of",
+    "self._flat.add_(before)",
+    "pass",
+    "tests/deep/test_captured_step.py",
+)
+plant(
+    "optimizers of a captured block go on from the states of warming up",
+    "deep:captured_step._put_states",
+    "each.zero_()",
+    "pass",
+    "tests/deep/test_captured_step.py",
+)
+plant(
+    "a model with dropout is captured, with the coins of a script's seed",
+    "deep:CapturedStep.__init__",
+    "if engine.draws:",
+    "if False:",
     "tests/deep/test_captured_step.py",
 )
 plant(
