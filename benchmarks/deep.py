@@ -192,10 +192,10 @@ def captured(model: nn.Module, inputs: Tensor, targets: Tensor) -> Callable[[], 
 def fit_seconds(name: str, device: str) -> float:
     """Seconds of a step within `Trainer.fit`: sampling, reading, price and progress included, from the second block on."""
     model, inputs, targets = task(name, device)
-    many = 8
+    many, steps = 8, 100 if name.startswith("large") else 400
     data = torch.cat([inputs] * many), torch.cat([targets] * many)
     plan = deep.Plan(
-        noise_multiplier=MULTIPLIER, delta=1e-5, steps=400, sampling=deep.Poisson(q=1 / many),
+        noise_multiplier=MULTIPLIER, delta=1e-5, steps=steps, sampling=deep.Poisson(q=1 / many),
         expected_batch=len(inputs), clip_norm=CLIP,
     )  # fmt: skip
     told: list[tuple[float, int]] = []

@@ -4,8 +4,8 @@
 
 FOLDER holds mnist/mnist.npz, fashion_mnist/fashion_mnist.npz and cifar10/cifar10_jpg.npz. The CIFAR-10 images are a lossy
 copy (JPEG), which costs some accuracy. Settings of MNIST and Fashion-MNIST are first tries after the literature (Tramer &
-Boneh 2021; Papernot et al. 2021). That of CIFAR-10 is the best of twelve by its accuracy on the test images (one seed
-each), so its figure is a little too high. No epsilon is charged for choosing. The noise is secure, so a seed decides
+Boneh 2021; Papernot et al. 2021). That of CIFAR-10 was chosen on held-out training images, by a simulation of some thousand
+settings; the test images had no part in that. No epsilon is charged for choosing. The noise is secure, so a seed decides
 about the first weights only. `--quick` has fewer epochs, for a CPU.
 
 Features of CIFAR-10 can be brought to a public scale first, which is that of made-up images: noise with the spectrum of
@@ -78,7 +78,24 @@ SETTINGS = {
     "mnist-scattering": Setting("mnist", True, 98.3, 4096, 40, 15, 8.0),
     "mnist-convnet": Setting("mnist", False, 97.8, 2048, 40, 15, 2.0),
     "fashion-scattering": Setting("fashion_mnist", True, 88.5, 8192, 40, 20, 16.0),
-    "cifar10-scattering": Setting("cifar10", True, 65.0, 16384, 60, 20, 8.0, groups=81),
+    "cifar10-scattering": Setting(
+        "cifar10",
+        True,
+        65.0,
+        50_000,
+        60,
+        30,
+        0.2195,
+        clip=3.741,
+        groups=1,
+        opponent=True,
+        mirrored=True,
+        shape="log",
+        public_scale=True,
+        public_turn=True,
+        ridge=0.1,
+        power=0.5,
+    ),
 }
 FILES = {
     "mnist": "mnist/mnist.npz",
