@@ -5,6 +5,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from privet import deep  # noqa: E402
+from privet.deep.rules import conv  # noqa: E402
+from privet.deep.rules.use import Use  # noqa: E402
 from tests.deep import by_hand  # noqa: E402
 from tests.deep.zoo import beasts, coins  # noqa: E402
 
@@ -70,3 +72,17 @@ def test_an_empty_batch_has_zero_sums(name):
     sums = engine(dict(beast.model.named_parameters()), beast.inputs[:0], TARGETS[:0], torch.ones(0, dtype=torch.bool))
     assert by_hand.norm(sums) == 0.0
     assert {name: each.shape for name, each in sums.items()} == engine.shapes
+
+
+@pytest.mark.parametrize("uses", [1, 2])
+def test_patches_of_one_use_are_not_copied(uses, monkeypatch):
+    """Patches are the largest tensors of a convolution: a second copy of them was the peak of a step."""
+    made, measured = [], []
+    cut, ghost = conv.patches, conv.LinearGhost
+    monkeypatch.setattr(conv, "patches", lambda *given: made.append(cut(*given)) or made[-1])
+    monkeypatch.setattr(conv, "LinearGhost", lambda *given: measured.append(given) or ghost(*given))
+    use = Use("conv2d", coins(3, 2, 6, 6, seed=1), "weight", None, {}, coins(3, 4, 5, 5, seed=2))
+    conv.ConvGhost([use] * uses, torch.Size((4, 2, 2, 2)))
+    for mine, theirs in zip(made[0], measured[0], strict=True):
+        assert (mine.data_ptr() == theirs.data_ptr()) == (uses == 1)
+        assert theirs.shape[1] == uses * mine.shape[1]

@@ -81,8 +81,9 @@ class ConvGhost(Term):
 
     def __init__(self, uses: list[Use], shape: torch.Size) -> None:
         self.uses, self.shape = uses, shape
-        pairs = [patches(use, shape) for use in uses]
-        ghost = LinearGhost(torch.cat([a for a, _ in pairs], 1), torch.cat([g for _, g in pairs], 1))
+        pairs = [patches(use, shape) for use in uses]  # of one use nothing is copied again: patches are large
+        seen, back = pairs[0] if len(pairs) == 1 else (torch.cat(each, 1) for each in zip(*pairs, strict=True))
+        ghost = LinearGhost(seen, back)
         self.square, self.slack = ghost.square, ghost.slack
 
     def total(self, factors: Tensor, counts: Tensor) -> Tensor:
