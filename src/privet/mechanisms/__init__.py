@@ -65,6 +65,7 @@ from privet.mechanisms.propose_test_release import (
 )
 from privet.mechanisms.quantile import Quantile as Quantile
 from privet.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
+from privet.mechanisms.receipt import proof_of as proof_of, read_back as read_back, receipt as receipt
 from privet.mechanisms.release import Release as Release
 from privet.mechanisms.row_count import RowCount as RowCount
 from privet.mechanisms.sensitivities import (

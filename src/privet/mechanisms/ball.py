@@ -79,13 +79,6 @@ class Ball(LaplaceScale, AdditiveMechanism):
         centers = center[..., None] if isinstance(center, np.ndarray) else center
         return noise.ball(scale=scale, dimension=1, center=centers, size=size, source=source)[..., 0]
 
-    def _noise_cdf(self, x: Array) -> Array:
-        half = np.exp(-np.abs(x) / self.scale) / 2.0
-        return np.where(x < 0.0, half, 1.0 - half)
-
-    def _quantile(self, tail: float) -> float:
-        return -self.scale * math.log(tail)
-
     def error(self, confidence: float = 0.95, *, dimension: int = 1) -> ErrorBar:
         """A radius that all coordinates keep at once, by the law of the spread that they share, rounded up.
 

@@ -46,13 +46,6 @@ class Laplace(LaplaceScale, AdditiveMechanism):
     def _noisy(self, center: Array | Fraction, scale: Fraction, source: Source, *, size: int | None = None) -> Any:
         return noise.rounded_laplace(scale=scale, center=center, size=size, source=source)
 
-    def _noise_cdf(self, x: Array) -> Array:
-        half = np.exp(-np.abs(x) / self.scale) / 2.0
-        return np.where(x < 0.0, half, 1.0 - half)
-
-    def _quantile(self, tail: float) -> float:
-        return -self.scale * math.log(tail)
-
     def _combined_quantile(self, weights: Sequence[float], tail: float) -> float:
         return self.scale * _sum_quantile(weights, tail)
 

@@ -60,7 +60,7 @@ def ledger_page(ledger: "Ledger") -> str:
         capped=ledger.budget is not None,
         rule=rule,
         picture=_picture(caps, charges) if charges and ledger.budget is not None else None,
-        promise=_promise(ledger, status),
+        promise=_promise(status),
         charges=charges,
         shown=[_line(row, caps) for row in charges[-_MOST:]],
         acts=[(row.seq, _when(row), row.what) for row in acts[-_MOST:]],
@@ -110,7 +110,7 @@ def _meaning(ledger: "Ledger") -> dict[str, str] | None:
     return {"unit": ledger.unit.describe(), "even": even, "rare": rare, "delta": delta}
 
 
-def _promise(ledger: "Ledger", status: LedgerStatus) -> list[tuple[str, str]]:
+def _promise(status: LedgerStatus) -> list[tuple[str, str]]:
     proof = next((path for words, path in _PROOFS.items() if words in status.theorem), "docs/proofs/ledger/any-of.md")
     pairs = [("Promise", status.promise), ("One person", status.unit), ("Left, in words", status.remaining)]
     pairs += [("Theorem", status.theorem), ("Proof", proof)]

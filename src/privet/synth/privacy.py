@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from privet._markup import by_lines
-from privet.mechanisms import Release
+from privet.mechanisms import Release, proof_of, read_back, receipt
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 from privet.privacy.serial import from_dict
-
-_STORED = "a stored answer, read back from entry {} of the ledger: the data that were handed in were not read"
 
 
 @final
@@ -36,25 +34,21 @@ class SynthesisPrivacy:
     @classmethod
     def of(cls, release: Release[Any], plan: Any, promise: Guarantee) -> "SynthesisPrivacy":
         """Of a release that was made by a plan."""
-        told = (type(plan).__doc__ or plan.name).splitlines()
-        proof = next((line for line in told if "**Proof:**" in line), "")
         return cls(
             promise=promise,
             loss=release.loss,
             unit=release.loss.unit,
             plan=plan.to_dict(),
-            method=told[0].rstrip("."),
-            proof=proof.split("**Proof:**")[-1].strip().rstrip(".") or None,
+            method=(type(plan).__doc__ or plan.name).splitlines()[0].rstrip("."),
+            proof=proof_of(plan),
             paid=release.paid,
             insecure=release.insecure,
-            notes=() if release.stored is None else (_STORED.format(release.stored),),
+            notes=read_back(release),
         )
 
     def __str__(self) -> str:
         lines = [f"{self.promise.describe()} under {self.unit.describe()}", f"method: {self.method}"]
-        lines.append("paid by nobody: no ledger was in force" if self.paid is None else f"paid: {self.paid}")
-        if self.insecure:
-            lines.append("INSECURE: the noise came from a seed")
+        lines += receipt(self.paid, self.insecure)
         if self.proof:
             lines.append(f"proof: {self.proof}")
         return "\n".join([*lines, *self.notes])

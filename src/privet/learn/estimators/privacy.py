@@ -5,10 +5,8 @@ from typing import Any, final
 
 from privet._markup import by_lines
 from privet.learn.estimators.ladder import ladder
-from privet.mechanisms import Release
+from privet.mechanisms import Release, proof_of, read_back, receipt
 from privet.privacy import Guarantee, PrivacyLoss, PureLoss, Unit
-
-_STORED = "a stored answer, read back from entry {} of the ledger: the data that were handed in were not read"
 
 
 @final
@@ -51,9 +49,7 @@ class FitPrivacy:
         if self.promise is None or self.unit is None:
             return f"not private (epsilon = inf): {self.solver}"
         lines = [f"{self.promise.describe()} under {self.unit.describe()}", f"solver: {self.solver}"]
-        lines.append("paid by nobody: no ledger was in force" if self.paid is None else f"paid: {self.paid}")
-        if self.insecure:
-            lines.append("INSECURE: the noise came from a seed")
+        lines += receipt(self.paid, self.insecure)
         rungs = ", ".join(f"{name} {value:.4g}" for name, value in self.ladder().items())
         if rungs:
             lines.append(f"epsilon of its steps at that delta, from naive to tight: {rungs}")
@@ -87,17 +83,16 @@ class FitPrivacy:
     def of(
         cls, release: Release[Any], plan: Any, promise: Guarantee, solver: str, notes: tuple[str, ...]
     ) -> "FitPrivacy":
-        proof = next((line for line in (type(plan).__doc__ or "").splitlines() if "**Proof:**" in line), "")
         return cls(
             promise=promise,
             loss=release.loss,
             unit=release.loss.unit,
             plan=plan.to_dict(),
             solver=solver,
-            proof=proof.split("**Proof:**")[-1].strip().rstrip(".") or None,
+            proof=proof_of(plan),
             paid=release.paid,
             insecure=release.insecure,
-            notes=notes if release.stored is None else (_STORED.format(release.stored), *notes),
+            notes=(*read_back(release), *notes),
         )
 
 

@@ -4,6 +4,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from privet._numerics import Array
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.mechanisms.target import pure_noise, ratio_down
 from privet.privacy import Guarantee, LaplaceLoss
@@ -18,6 +21,13 @@ class LaplaceScale:
     @classmethod
     def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:
         return {"scale": pure_noise(lambda scale: LaplaceLoss(scale=scale), target, sensitivity)}
+
+    def _noise_cdf(self, x: Array) -> Array:
+        half = np.exp(-np.abs(x) / self.scale) / 2.0
+        return np.where(x < 0.0, half, 1.0 - half)
+
+    def _quantile(self, tail: float) -> float:
+        return -self.scale * math.log(tail)
 
     @property
     def loss(self) -> LaplaceLoss:

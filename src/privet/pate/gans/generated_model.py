@@ -11,7 +11,7 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import count
 from privet.errors import SerialisationError
-from privet.mechanisms import Release, storable
+from privet.mechanisms import Release, receipt, storable
 from privet.noise import KeyedStream, Source
 from privet.pate.gans.image_task import image_task_of
 from privet.pate.gans.table_task import table_task_of
@@ -36,9 +36,8 @@ class Paid(NamedTuple):
         return cls(promise, release.loss, release.paid, release.insecure)
 
     def __str__(self) -> str:
-        told = f"{self.promise.describe()} under {self.loss.unit.describe()}; "
-        told += "paid by nobody: no ledger was in force" if self.paid is None else f"paid: {self.paid}"
-        return told + ("; INSECURE: the noise came from a seed" if self.insecure else "")
+        promised = f"{self.promise.describe()} under {self.loss.unit.describe()}"
+        return "; ".join([promised, *receipt(self.paid, self.insecure)])
 
 
 @final
