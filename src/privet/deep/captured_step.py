@@ -1,5 +1,6 @@
 """A private step as graphs of a CUDA device: one for clipped sums, one for noise, one for the optimizers."""
 
+import copy
 from collections.abc import Callable, Iterable
 from typing import Any, final
 
@@ -8,7 +9,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from privet.deep.batches import spread
-from privet.deep.engines.compiled import Compiled, Graph, captured
+from privet.deep.engines.compiled import Compiled, Graph, captured, own_turn
 from privet.deep.engines.engine import Batch, exact_products, leaves, refuse_autocast
 from privet.deep.start import Live, descend
 from privet.deep.step_noise import StepNoise
@@ -17,6 +18,9 @@ from privet.errors import InvalidParameter
 from privet.noise import KeyedStream
 
 Fill = Callable[[list[Tensor]], object]  # writes a piece of a batch into the tensors of inputs, targets and mask
+
+_FROM_ZEROS = ("Adam", "AdamW", "RAdam", "Adamax", "Adadelta", "RMSprop")
+# optimizers of torch whose states begin at zero; those of NAdam, ASGD and Rprop do not
 
 
 @final
@@ -47,12 +51,12 @@ class CapturedStep:
             raise InvalidParameter("a step is captured without strict sums, with noise for the clip of its engine")
         self.noise = ready
         mask = torch.ones(len(leaves(inputs)[0]), dtype=torch.bool, device=place)
-        with exact_products():
+        with own_turn(), exact_products():  # the precision of products is the whole process's, too
             self._program, example = engine.program(held, inputs, targets, mask)
             if engine.draws:
                 raise InvalidParameter(
-                    "a captured step takes no dropout: its coins would come from torch's own generator; choose "
-                    "engine='bookkeeping'"
+                    "a captured step takes no dropout and nothing else that is drawn: coins would come from torch's own "
+                    "generator, and be those of every step where the host throws them; choose engine='bookkeeping'"
                 )
             self._point, self._batch = list(held.values()), [each.clone() for each in example[len(held) :]]
             self._sums, flat = captured(lambda: self._program([*self._point, *self._batch]), place)
@@ -80,7 +84,7 @@ class CapturedStep:
                 each.copy_(other.parameters[name])
             for mine, theirs in zip(self.live.optimizers, other.optimizers, strict=True):
                 if self._update is None:
-                    mine.load_state_dict(theirs.state_dict())
+                    mine.load_state_dict(copy.deepcopy(theirs.state_dict()))
                 else:
                     _put_states(_states(mine), _states(theirs))
 
@@ -142,8 +146,17 @@ class CapturedStep:
         if self._update is None:
             torch.div(self._noisy, self._divisor, out=self._gradient)
             descend(self.live.parameters, [each.step for each in self.live.optimizers], self._gradient)
+            self._back_in_place()
         else:
             self._update.replay()
+
+    def _back_in_place(self) -> None:
+        """Parameters to where the graph reads them: an optimizer may have put others in their place (`p.data = ...`)."""
+        for name, place in zip(sorted(self.live.parameters), self._point, strict=True):
+            each = self.live.parameters[name]
+            if each.data_ptr() != place.data_ptr():
+                place.copy_(each.detach())
+                each.data = place
 
     def __copy__(self) -> "CapturedStep":
         raise InvalidParameter("a captured step is not copied: both would write to the same memory")
@@ -171,11 +184,17 @@ class CapturedSum(SumOnDevice):
 
 
 def _can_be_recorded(optimizer: Optimizer) -> bool:
-    """A check that a step on zeroed states is the first step, and that nothing in it happens on the host."""
+    """A check that a step on zeroed states is the first step, and that nothing in it happens on the host.
+
+    >>> given = [torch.nn.Parameter(torch.ones(1))]
+    >>> [_can_be_recorded(kind(given, lr=0.1, momentum=0.9)) for kind in (torch.optim.SGD, torch.optim.RMSprop)]
+    [True, False]
+    """
     groups = optimizer.param_groups
     if type(optimizer) is torch.optim.SGD:
         return all(not group["momentum"] or not group["dampening"] for group in groups)
-    return all(group.get("capturable", False) for group in groups)
+    known = type(optimizer) in [getattr(torch.optim, name) for name in _FROM_ZEROS]
+    return known and all(group.get("capturable", False) for group in groups)
 
 
 def _states(optimizer: Optimizer) -> list[dict[str, Any]]:

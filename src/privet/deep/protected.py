@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from privet._validate import count, instance
 from privet.deep.batches import exact_sum, exact_value, piece_size
+from privet.deep.engines.compiled import own_turn
 from privet.deep.engines.engine import Engine, mapped
 from privet.deep.engines.public import public_like
 from privet.deep.isolation import check_isolation
@@ -60,10 +61,11 @@ class ProtectedGradients:
         (device,) = places
         inputs, targets = split(mapped(lambda each: each.to(device), public_like(records.form, _FEW)))
         try:
-            check_isolation(self.model, self.per_example_loss, inputs, targets)
-            self._step_noise()  # a noise that is too small or too large for so many parameters is refused here
-            self._engine = self.plan.engine(self.model, self.per_example_loss, way=self._way)
-            self._engine(self._point(), inputs, targets, torch.ones(_FEW, dtype=torch.bool, device=device))
+            with own_turn():  # threads take turns: a model holds one set of parameters
+                check_isolation(self.model, self.per_example_loss, inputs, targets)
+                self._step_noise()  # a noise that is too small or too large for so many parameters is refused here
+                self._engine = self.plan.engine(self.model, self.per_example_loss, way=self._way)
+                self._engine(self._point(), inputs, targets, torch.ones(_FEW, dtype=torch.bool, device=device))
         except PrivetError:
             raise
         except Exception as problem:  # on made-up records: its words hold nothing private

@@ -130,9 +130,12 @@ class Records:
         """One record as a batch, or None where it is unlike the others: which that is, nobody learns."""
         try:
             made = _collated([self._held[number]])
+            if _shapes(made) != _shapes(self._form):
+                return None
+            made = _joined(self._form, [made])  # what lies elsewhere, or is a tensor of another kind, may fail here
         except Exception:  # code of the data set: its errors may quote what it holds
             return None
-        return made if _shapes(made) == _shapes(self._form) else None
+        return made if list(map(type, leaves(made))) == list(map(type, leaves(self._form))) else None
 
     def extended(self, records: Sequence[Any], put: Any = None) -> "Records":
         """The same records and more at their end: for audits, which put canaries into made-up data."""
@@ -233,7 +236,7 @@ def _shapes(batch: Batch) -> list[Any]:
 def _joined(form: Batch, rows: list[Batch]) -> Batch:
     """Batches one after the other."""
     if isinstance(form, Tensor):
-        return torch.cat([form, *(each.to(form.dtype) for each in rows)])
+        return torch.cat([form, *(each.to(form.device, form.dtype) for each in rows)])
     if isinstance(form, Mapping):
         return {name: _joined(each, [row[name] for row in rows]) for name, each in form.items()}
     return tuple(_joined(each, [row[place] for row in rows]) for place, each in enumerate(form))

@@ -26,6 +26,7 @@ _FINER = 20  # rounding enlarges the sensitivity by at most 2^-20 of it, which i
 _STRICT = 29  # the clip has 2^29 steps or more, and at most 2^30: squares of a clipped record fit 64-bit integers
 _FARTHEST = 2**61  # steps of a sum saturate here, which brings no two of them farther apart
 _LEAST_ON_DEVICE = 1024  # steps of the noise for which the law of a keyed stream is proved (proof note noise/keyed)
+_MOST_ON_DEVICE = 2**32  # numbers: their places in a keyed stream have 32 bits
 _LARGEST = 2**52  # of the noise in steps: then sum and noise stay in 64 bits
 _QUICK = 2.0**50
 _ROUNDS = 1.5 * 2.0**52  # doubles near it are the whole numbers
@@ -140,9 +141,9 @@ class StepNoise(Mechanism[Any, Any]):
 
     def on_device(self, device: torch.device) -> NoiseOnDevice | None:
         """The same noise made ready on a device, for a `SumOnDevice` there; None where only the host draws it: for strict
-        sums, and of less than 1024 or more than 2^52 steps.
+        sums, for more than 2^32 numbers, and of less than 1024 or more than 2^52 steps.
         """
-        if self.strict or not _LEAST_ON_DEVICE <= self._sigma <= _LARGEST:
+        if self.strict or self.dimension > _MOST_ON_DEVICE or not _LEAST_ON_DEVICE <= self._sigma <= _LARGEST:
             return None
         return NoiseOnDevice(self._sigma, self.grid, self.dimension, device)
 

@@ -1,7 +1,7 @@
 """From one step of a training to the next, one by one or as graphs of a device: speed, and nothing else, differs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, final
@@ -15,16 +15,17 @@ from privet.deep.batches import exact_sum, exact_value, exact_value_and_votes, p
 from privet.deep.captured_step import CapturedStep
 from privet.deep.clipping import AdaptiveQuantile, Flat
 from privet.deep.engines.compiled import Compiled
-from privet.deep.engines.engine import Batch, Engine, leaves, mapped
+from privet.deep.engines.engine import Batch, Engine, mapped
 from privet.deep.engines.public import public_like
 from privet.deep.mixing import Mixing
 from privet.deep.plan import Plan
 from privet.deep.records import Records, split
 from privet.deep.start import Live, Start, State
 from privet.deep.step_noise import StepNoise
+from privet.deep.stream import NoiseOnDevice
 from privet.deep.sum_on_device import ComputedSum
-from privet.errors import InvalidParameter
-from privet.noise import own_stream
+from privet.errors import InvalidParameter, PrivetError
+from privet.noise import KeyedStream, own_stream
 
 _WORTH = (
     2_000  # steps from which on a program is made unasked: it takes as long as that many eager steps of a small model
@@ -62,8 +63,7 @@ class OneByOne(Stepping):
         # Past sums are secret: they end with this block, and no state holds them.
         self._mixing: Mixing | None = plan.sampling.mixing()
         (place,) = {each.device for each in live.parameters.values()}
-        stays = place.type == "cuda" and self._mixing is None and self.clip is None
-        self._ready = noise.on_device(place) if stays else None
+        self._ready = _noise_there(plan, noise, place)
 
     def exact_value(self, records: Records, ids: Array, coins: int) -> Any:
         if self.clip is not None:
@@ -129,11 +129,13 @@ class Workshop:
     @contextmanager
     def opened(self, start: Start, plan: Plan, noise: StepNoise, form: Batch, piece: int) -> Iterator[CapturedStep]:
         """A recorded step on batches of this form, which nobody else uses; refused where the model cannot be recorded."""
-        name = (piece, *(_form(each) for each in leaves(form)), noise)
+        name = (piece, _form(form), noise)
         idle = self._idle.setdefault(name, [])
         try:
             step = idle.pop()  # whoever has it has it alone
         except IndexError:
+            for kept in list(self._idle.values()):
+                kept.clear()  # each holds memory of the device for a whole batch
             step = _recorded(start, plan, noise, form, piece)
         try:
             yield step
@@ -148,6 +150,19 @@ class Workshop:
     def barred(self) -> bool:
         """A mark that it was found out that the model cannot be recorded."""
         return self._barred
+
+
+def _noise_there(plan: Plan, noise: StepNoise, place: torch.device) -> NoiseOnDevice | None:
+    """The noise of sums that stay on their device: on CUDA, where nothing else has to be done to them."""
+    stays = not (plan.correlated or isinstance(plan.clip, AdaptiveQuantile))
+    return noise.on_device(place) if stays and place.type == "cuda" else None
+
+
+def try_noise(plan: Plan, noise: StepNoise, place: torch.device) -> None:
+    """Noise on made-up sums, where it is drawn on a device: what is missing there is found before anything is paid."""
+    there = _noise_there(plan, noise, place)
+    if there is not None:
+        there.add_(torch.zeros(noise.dimension, device=place), KeyedStream.fresh(), 0)
 
 
 def can_be_captured(plan: Plan, start: Start, way: str) -> bool:
@@ -166,13 +181,24 @@ def can_be_captured(plan: Plan, start: Start, way: str) -> bool:
     return wanted and plain and start.device.type == "cuda" and start.single
 
 
-def _form(each: Tensor) -> tuple[Any, ...]:
-    return each.dtype, tuple(each.shape[1:])
+def _form(batch: Batch) -> Any:
+    """Shapes and types, and which entry of the batch has them: mappings of other names or orders are other forms."""
+    if isinstance(batch, Mapping):
+        return tuple((name, _form(each)) for name, each in batch.items())
+    return tuple(map(_form, batch)) if isinstance(batch, tuple) else (batch.dtype, tuple(batch.shape[1:]))
 
 
 def _recorded(start: Start, plan: Plan, noise: StepNoise, form: Batch, piece: int) -> CapturedStep:
     engine = plan.engine(start.model, start.per_example_loss, way="compiled")
     if not isinstance(engine, Compiled):
         raise InvalidParameter("only a compiled engine is recorded")
-    made_up = public_like(mapped(lambda each: each.to(start.device), form), piece)
-    return CapturedStep(engine, start.live(start.first()), noise, *split(made_up))
+    try:
+        made_up = public_like(mapped(lambda each: each.to(start.device), form), piece)
+        return CapturedStep(engine, start.live(start.first()), noise, *split(made_up))
+    except PrivetError:
+        raise
+    except Exception as problem:  # from made-up records and first weights: its words hold nothing private
+        raise InvalidParameter(
+            f"the steps of this model cannot be recorded ({type(problem).__name__}): the device cannot replay an operation "
+            "of the model, or lacks the memory; choose engine='bookkeeping', or a smaller physical_batch"
+        ) from problem

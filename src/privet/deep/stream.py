@@ -44,7 +44,11 @@ def stream_words(
     blocks = -(-(skip + count) // 8)
     given = (*stream.secret_words(), domain, step & _MASK, step >> 32, begin)
     kernel = _kernel() if where.type == "cuda" else None
-    found = kernel.kernel_words(given, blocks, where) if kernel is not None else _blocks(given, blocks, where)
+    if kernel is None:
+        found = _blocks(given, blocks, where)
+    else:
+        with torch.cuda.device(where):
+            found = kernel.kernel_words(given, blocks, where)
     return found.reshape(-1)[skip : skip + count]
 
 
@@ -115,7 +119,7 @@ class NoiseOnDevice:
         share = self.count * strips.law.left / 2**16
         room = int(1.1 * share + 20.0 * math.sqrt(share)) + 64  # more is listed once in e^150 steps
         self._known = torch.zeros(12, dtype=torch.int32, device=self._where)
-        self._told = torch.zeros(12, dtype=torch.int32).pin_memory()
+        self._told = torch.zeros(12, dtype=torch.int32, device="cpu").pin_memory()
         self._whole = torch.tensor(
             [strips.shift, int(strips.bounded) >> 48, len(made["high"])], dtype=torch.int64, device=self._where
         )
@@ -125,7 +129,7 @@ class NoiseOnDevice:
         self._tables = {name: torch.from_numpy(each.astype(kinds[name])).to(self._where) for name, each in made.items()}
         self.counts = torch.zeros(2, dtype=torch.int32, device=self._where)
         self._rest = torch.zeros(room, dtype=torch.int64, device=self._where)
-        self._seen = torch.zeros(2, dtype=torch.int32).pin_memory()
+        self._seen = torch.zeros(2, dtype=torch.int32, device="cpu").pin_memory()
         self._left = torch.zeros(_LEFT, dtype=torch.int64, device=self._where)
 
     def add_(self, numbers: torch.Tensor, stream: KeyedStream, step: int) -> None:
@@ -149,9 +153,10 @@ class NoiseOnDevice:
             raise InvalidData(f"the numbers must be one row of {self.count} floats")
         if self._kernel is not None:
             self.counts.zero_()
-            self._kernel.kernel_noise(
-                numbers, self._known, self._whole, self._floats, self._tables, self.counts, self._rest, self._left
-            )
+            with torch.cuda.device(self._where):  # a kernel goes to the current device, wherever its numbers lie
+                self._kernel.kernel_noise(
+                    numbers, self._known, self._whole, self._floats, self._tables, self.counts, self._rest, self._left
+                )
             self._seen.copy_(self.counts, non_blocking=True)
 
     def settle(self, numbers: torch.Tensor, stream: KeyedStream, step: int) -> None:

@@ -20,7 +20,7 @@ from privet.deep.records import Records
 from privet.deep.sampling import Poisson, coins_of_model, register as samplers
 from privet.deep.start import Start, State
 from privet.deep.step_noise import StepNoise
-from privet.deep.stepping import Captured, OneByOne, Stepping, Workshop, can_be_captured
+from privet.deep.stepping import Captured, OneByOne, Stepping, Workshop, can_be_captured, try_noise
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import BlockAlgorithm, Example, Form, Numbers, Record, Source, register
 from privet.noise import KeyedStream
@@ -147,9 +147,11 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
         return Workshop()
 
     def ready(self, form: Any) -> None:
-        """Record the steps on batches of this form, where they are recorded at all: before anything is paid, since a model
-        for which `engine="compiled"` was asked for, and which cannot be recorded, is refused.
+        """Record the steps on batches of this form, where they are recorded at all, and try their noise where it is drawn
+        on a device: before anything is paid, since a model for which `engine="compiled"` was asked for, and which cannot
+        be recorded, is refused.
         """
+        try_noise(self.plan, self._step_noise(), self.start.device)
         if can_be_captured(self.plan, self.start, self.knobs.engine):
             try:
                 with self._workshop.opened(self.start, self.plan, self._step_noise(), form, self._piece(self.divisor)):
@@ -176,7 +178,9 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                     step.begin(live, divisor)
                     yield Captured(step, piece)
                     return
-            yield OneByOne(self.plan, self.engine(), live, added, state, piece, divisor)
+            way = "auto" if self._workshop.barred else self.knobs.engine
+            engine = self.plan.engine(self.start.model, self.start.per_example_loss, way=way)
+            yield OneByOne(self.plan, engine, live, added, state, piece, divisor)
 
     def _step_noise(self) -> StepNoise:
         """The noise of a step: in float32 where nothing but parameters of at most that width is computed from it."""

@@ -4,10 +4,14 @@ A small step on an accelerator waits for Python and for launches, not for number
 clipped sums is recorded on made-up records, compiled, and on CUDA captured as one graph, which one launch replays.
 """
 
+import pickle
+import random
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Protocol, cast, final
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -18,6 +22,7 @@ from privet.deep.engines.engine import Batch, Engine, ExampleLosses, batch_size,
 from privet.deep.engines.public import public_like
 from privet.deep.rules.use import Use
 from privet.errors import InvalidParameter, PrivetError
+from privet.noise import own_stream, uniform_int
 
 _WARM = 3  # runs before a capture: libraries set up what they need
 
@@ -37,7 +42,7 @@ class Compiled(Engine):
         super().__init__(losses, clip, chunk)
         self._plain = Bookkeeping(losses, clip, None)
         self._backend = backend
-        self.draws = False  # whether a recorded program has coins of its own (dropout), from torch's generators
+        self.draws = False  # whether a recorded program draws: coins of torch's generators, or numbers that were fixed
         self._programs: dict[tuple[object, ...], Program] = {}
 
     def _sums(self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor) -> dict[str, Tensor]:
@@ -66,8 +71,14 @@ class Compiled(Engine):
         self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor
     ) -> tuple[Program, list[Tensor]]:
         """A function from parameters, inputs, targets and mask, in a row, to all sums in one vector, and such a row of
-        made-up numbers.
+        made-up numbers. Threads take turns.
         """
+        with own_turn():
+            return self._program_of(parameters, inputs, targets, mask)
+
+    def _program_of(
+        self, parameters: dict[str, Tensor], inputs: Batch, targets: Batch, mask: Tensor
+    ) -> tuple[Program, list[Tensor]]:
         size, names = batch_size(inputs), list(parameters)
         made_up, everyone = (public_like(inputs, size), public_like(targets, size)), torch.ones_like(mask)
         few = slice(0, 2)  # checks the rules, and finds out which pass the model needs
@@ -106,8 +117,14 @@ class Compiled(Engine):
         return lambda given: other([*halves(given[:-1]), given[-1]]), example
 
     def _compiled(self, half: Callable[[list[Tensor]], Any], example: list[Tensor]) -> Callable[[list[Tensor]], Any]:
+        before = _generators()
         recorded = make_fx(half, tracing_mode="fake", _allow_non_fake_inputs=True)(example)
-        self.draws = self.draws or any(map(_draws, recorded.graph.nodes))
+        self.draws |= _generators() != before or any(
+            _draws(node)
+            for part in recorded.modules()
+            if isinstance(part, torch.fx.GraphModule)
+            for node in part.graph.nodes
+        )
         made: Callable[[list[Tensor]], Any] = torch.compile(
             recorded, fullgraph=True, dynamic=False, backend=self._backend
         )
@@ -128,6 +145,18 @@ def _draws(node: torch.fx.Node) -> bool:
     names = [each.name for each in operation._schema.arguments]
     given = dict(zip(names, node.args, strict=False)) | node.kwargs
     return given.get("dropout_p", None if "dropout_p" not in names else 0.0) != 0.0
+
+
+def own_turn() -> AbstractContextManager[None]:
+    """A region that one thread is in at a time, with coins of its own: a model holds one set of parameters at a time, and
+    torch records one function, and CUDA one graph, at a time; whatever else is compiled must not run meanwhile.
+    """
+    return own_stream(int(uniform_int(bound=2**63)))
+
+
+def _generators() -> bytes:
+    """Where the shared generators stand: what a model draws on the host while it is recorded would be a constant."""
+    return pickle.dumps((random.getstate(), np.random.get_state(), torch.default_generator.get_state().numpy()))
 
 
 def _captured(program: Program, example: list[Tensor], parameters: int) -> Program:
@@ -162,23 +191,30 @@ class _Again:
 
     def replay(self) -> None:
         """Do it again."""
-        made = self._work()
+        with own_turn():
+            made = self._work()
         if self.out is not None and made is not None:
             self.out.copy_(made)
 
 
 def captured(work: Callable[[], Tensor | None], device: torch.device) -> tuple[Graph, Tensor | None]:
-    """A graph of what `work` does on CUDA, and what it returned; `work` is done a few times before, to warm up."""
+    """A graph of what `work` does on CUDA, and what it returned; `work` is done a few times before, to warm up.
+
+    It is recorded on a stream of this device, whichever device is the current one, and what other threads do on others
+    meanwhile neither enters it nor breaks it.
+    """
     if device.type != "cuda":
-        again = _Again(work)
+        with own_turn():
+            again = _Again(work)
         return again, again.out
-    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(_WARM):
-            work()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        out = work()
-    return graph, out
+    with own_turn(), torch.cuda.device(device):
+        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(_WARM):
+                work()
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=aside, capture_error_mode="thread_local"):
+            out = work()
+        return graph, out
