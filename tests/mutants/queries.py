@@ -190,8 +190,8 @@ plant(
 plant(
     "intervals: the radii are not turned round",
     "queries:ratio_interval",
-    "1.0 - middle, either[::-1])",
-    "1.0 - middle, either)",
+    "1.0 - middle, in_cell[::-1])",
+    "1.0 - middle, in_cell)",
     "tests/queries/test_intervals.py",
 )
 

@@ -23,8 +23,8 @@ plant(
 plant(
     "least squares with the weight of the leaves on every level",
     "workloads:Tree.reconstruct",
-    "spread = [1.0 / float(weight) ** 2 for weight in self.weights]",
-    "spread = [1.0 / float(self.weights[0]) ** 2 for weight in self.weights]",
+    "own_variance = [1.0 / float(weight) ** 2 for weight in self.weights]",
+    "own_variance = [1.0 / float(self.weights[0]) ** 2 for weight in self.weights]",
 )
 plant(
     "tree: a level is forgotten in the price",

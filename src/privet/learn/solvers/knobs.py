@@ -1,4 +1,4 @@
-"""Domains of public knobs of solvers and of fields of plans: one domain for one name."""
+"""Domains of the public settings of solvers and plans: a field of one name has one domain, in whatever class it stands."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -9,28 +9,31 @@ from privet.learn.losses import Loss
 from privet.learn.problem import Task
 
 
-def _of(check: Callable[..., Any], *limits: object) -> Callable[[str, Any], Any]:
+def _within(check: Callable[..., Any], *limits: object) -> Callable[[str, Any], Any]:
+    """A check of `_validate` with its limits filled in."""
     return lambda name, value: check(name, value, *limits)
 
 
 _DOMAINS: dict[str, Callable[[str, Any], Any]] = {
-    "task": _of(instance, Task),
-    "model": _of(instance, Loss),
+    "task": _within(instance, Task),
+    "model": _within(instance, Loss),
     "q": lambda name, value: above(name, fraction(name, value), 0.0),
-    **dict.fromkeys(("rows", "steps", "rounds", "last", "least", "clusters"), _of(count, 1)),
-    "points": _of(count, 2),
-    "models": _of(count, 4),
-    "skipped": _of(count, 0),
-    **dict.fromkeys(("clip_norm", "clip", "step_size", "radius", "time", "floor", "tolerance"), _of(above, 0.0)),
-    **dict.fromkeys(("strength", "ridge"), _of(at_least, 0.0)),
-    **dict.fromkeys(("share", "test_share"), _of(open_fraction)),
-    "tail": _of(fraction),
-    "by_person": _of(flag),
+    **dict.fromkeys(("rows", "steps", "rounds", "last", "least", "clusters"), _within(count, 1)),
+    "points": _within(count, 2),
+    "models": _within(count, 4),
+    "skipped": _within(count, 0),
+    **dict.fromkeys(("clip_norm", "clip", "step_size", "radius", "time", "floor", "tolerance"), _within(above, 0.0)),
+    **dict.fromkeys(("strength", "ridge"), _within(at_least, 0.0)),
+    **dict.fromkeys(("share", "test_share"), _within(open_fraction)),
+    "tail": _within(fraction),
+    "by_person": _within(flag),
 }
 
 
 def clean_knobs(record: Any) -> None:
-    """Fields of a frozen record, each cleaned as its name says; None stays where it is the default.
+    """The fields of a frozen record, cleaned in place: each by the domain of its name, if that name has one.
+
+    None stays where it is the default.
 
     >>> from privet.learn.solvers import NoisyGD
     >>> NoisyGD(rows=0)

@@ -1,4 +1,4 @@
-"""The part of a table that its subsets do not have: residual tables, orthogonal to each other."""
+"""Residual tables: the part of each marginal table that smaller ones do not determine. They are orthogonal to each other."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from privet.workloads.marginals import Marginals
 from privet.workloads.workload import Workload
 
 Attributes = tuple[int, ...]
-_LARGEST = 2**61  # no measurement of tables lies beyond
-_EXACT = 12  # attributes up to which every way in which two cells may differ is looked at
+_LARGEST = 2**61  # measurements are cut there, as those of every design are
+_EXACT = 12  # attributes for which all 2^12 sets of attributes in which two cells may differ are tried; beyond, a bound
 
 
 def closure(tables: Iterable[Attributes]) -> tuple[Attributes, ...]:
@@ -45,9 +45,10 @@ def subsets(table: Attributes) -> Iterable[Attributes]:
 @storable("workloads.residuals")
 @dataclass(frozen=True)
 class Residuals(Design):
-    """For each set A of attributes: its table, minus the mean along each of them, times the number of values.
+    """The residual tables of some sets of attributes (`parts`), in whole numbers.
 
-    In whole numbers: along an attribute of n values x becomes n x - sum. Residuals of different sets are orthogonal.
+    The residual of a set is its marginal table where, along each attribute of n values in turn, x becomes n x - sum, that is
+    n times its difference from the mean. Residuals of different sets are orthogonal.
 
     >>> one = Residuals((2, 2), ((), (0,)), (Fraction(1), Fraction(1)))
     >>> one.measure(np.array([[1, 2], [3, 4]])).tolist()  # the total; then 2 * 3 - 10, 2 * 7 - 10
@@ -73,6 +74,7 @@ class Residuals(Design):
         return prod(self.domain)
 
     def _values(self, part: Attributes) -> int:
+        """The number of cells of the table of a set."""
         return prod(self.domain[i] for i in part)
 
     @property
@@ -88,26 +90,27 @@ class Residuals(Design):
         return _centred(table, [self.domain[i] for i in part])
 
     def measure_tables(self, workload: Marginals, answers: Array) -> Array:
-        """The measurements of whole numbers, as `measure` makes them, from the answers to marginals that cover every set:
-        the domain, which may have more cells than any memory, is never built."""
+        """The measurements as `measure` makes them of whole numbers, from the answers to marginals that cover every set.
+
+        The histogram is never built: it may have more cells than any memory.
+        """
         tables, start, found = {}, 0, []
         for each in workload.attributes:
             size = self._values(each)
             tables[each] = answers[start : start + size].reshape([self.domain[i] for i in each])
             start += size
         for part in self.parts:
-            inside = [each for each in tables if set(part) <= set(each)]
-            nearest = min(inside, key=self._values)
-            held = tables[nearest]
-            if float(np.abs(held.astype(float)).sum()) * prod(self.domain[i] + 1.0 for i in part) >= _LARGEST:
-                held = held.astype(object)  # whole numbers of any size; a measurement that stays beyond is cut
-            table = np.sum(held, axis=tuple(k for k, i in enumerate(nearest) if i not in part))
+            smallest = min((each for each in tables if set(part) <= set(each)), key=self._values)
+            answered = tables[smallest]
+            if float(np.abs(answered.astype(float)).sum()) * prod(self.domain[i] + 1.0 for i in part) >= _LARGEST:
+                answered = answered.astype(object)  # Python's integers: 64 bits might overflow before the cut below
+            table = np.sum(answered, axis=tuple(k for k, i in enumerate(smallest) if i not in part))
             centred = np.reshape(_centred(table, [self.domain[i] for i in part]), -1)
             found.append(np.clip(centred, -_LARGEST, _LARGEST).astype(np.int64))
         return np.concatenate(found)
 
     def table(self, measured: Array, attributes: Attributes) -> Array:
-        """One marginal, rebuilt from the measurements of its own sets alone."""
+        """One marginal, rebuilt from the measurements of the sets within it alone."""
         found = np.zeros([self.domain[i] for i in attributes])
         for place in self._within(attributes):
             part, start = self.parts[place], self._starts[place]
@@ -133,7 +136,9 @@ class Residuals(Design):
 
     def table_weights(self, attributes: Attributes) -> tuple[tuple[int, ...], Array]:
         """The places of the sets that a marginal is rebuilt from, and the weights of their measurements in its first cell.
-        All cells are alike: the weights of another are these in another order."""
+
+        The weights of another cell are the same numbers in another order.
+        """
         places = self._within(attributes)
         found = []
         for k in places:
@@ -146,7 +151,7 @@ class Residuals(Design):
         return places, np.concatenate(found) / self._values(attributes)
 
     def reconstruct(self, measured: Array) -> Array:
-        """The part of the histogram that the tables determine; the rest is spread evenly."""
+        """The cells that the measured sets determine; what they leave open is spread evenly."""
         cells = np.zeros(self.domain)
         start = 0
         for part in self.parts:
@@ -188,7 +193,8 @@ class Residuals(Design):
         return bool(np.max(np.abs(back - flat)) <= 1e-9 * max(1.0, float(np.max(np.abs(flat)))))
 
     def trace(self, workload: Workload) -> float:
-        """In closed form for marginals: a cell has the variance of every set within its table, shared out."""
+        """The sum of all variances, for marginals in closed form: in a cell of a table, the variances of the sets within it
+        add up, each divided by the square of the number of cells over which the table spreads it."""
         if not isinstance(workload, Marginals):
             raise InvalidParameter("residual tables are for marginals")
         spread = {
@@ -208,12 +214,13 @@ class Residuals(Design):
         return sum(map(self._square, range(len(self.parts))), Fraction(0))
 
     def _square(self, place: int) -> Fraction:
-        """The share of one set in the squared length of a column."""
+        """The part of one set in the squared length of a column: for n values, n (n - 1) is that of a column of n I - J."""
         sizes = (self.domain[i] for i in self.parts[place])
         return self.weights[place] ** 2 * prod(n * (n - 1) for n in sizes)
 
     def _farthest(self, norm: NoiseNorm) -> Fraction:
-        """Exact for l2 and few attributes: over the sets in which two cells differ. Else twice the longest column."""
+        """The largest distance of two columns: exact for l2 and few attributes, where all sets of attributes in which two
+        cells may differ are tried; else the bound from twice the longest column (squared for l2)."""
         free = tuple(i for i, size in enumerate(self.domain) if size > 1)
         if norm == "l1" or len(free) > _EXACT:
             return self._longest(norm) * (2 if norm == "l1" else 4)
@@ -221,31 +228,34 @@ class Residuals(Design):
         return 2 * (products[0] - min(products[1:], default=products[0]))
 
     def _products(self, free: Attributes) -> list[Fraction]:
-        """The inner products of two columns that differ in each subset of the attributes, whose places are the bits of an
-        index: column by column, not set by set for each subset."""
+        """The inner products of two columns, for each subset of `free` in which their two cells may differ.
+
+        Bit b of an index stands for the attribute free[b]. At first the index is a set that is measured, and the entry its
+        `_square`; one attribute after the other, the index turns into the subset in which the cells differ.
+        """
         found = [Fraction(0)] * 2 ** len(free)
         for place, part in enumerate(self.parts):
-            if square := self._square(place):  # none, where a column of one value is among them
+            if square := self._square(place):  # it is 0 where an attribute of a single value is among them
                 found[sum(1 << free.index(i) for i in part)] = square
         for bit, i in enumerate(free):
-            turned = Fraction(-1, self.domain[i] - 1)
+            turned = Fraction(-1, self.domain[i] - 1)  # two different columns of n I - J, over one with itself
             for index in range(len(found)):
                 if not index >> bit & 1:
                     with_it = index | 1 << bit
-                    same, differs = found[index], found[with_it]
-                    found[index], found[with_it] = same + differs, same + turned * differs
+                    sets_without, sets_with = found[index], found[with_it]
+                    found[index], found[with_it] = sets_without + sets_with, sets_without + turned * sets_with
         return found
 
     @property
     def _widest(self) -> int:
-        rows = (
+        rows = (  # a row of n I - J has the sum 2 (n - 1) of moduli
             prod(2 * (self.domain[i] - 1) for i in part) * (self.cells // self._values(part)) for part in self.parts
         )
         return max(rows)
 
 
 def _centred(table: Array, sizes: list[int]) -> Array:
-    """n x - sum along every axis."""
+    """The table with n x - sum in the place of x, along every axis."""
     for axis, size in enumerate(sizes):
         table = size * table - np.sum(table, axis=axis, keepdims=True)
     return np.asarray(table)

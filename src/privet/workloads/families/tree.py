@@ -14,7 +14,7 @@ from privet.workloads.families.dense import dense_trace
 from privet.workloads.families.spectral import energies, tree_trace
 from privet.workloads.workload import Workload
 
-_DENSE = 1_024  # domains whose last blocks are short are priced exactly up to this size, by a bound beyond
+_DENSE = 1_024  # cells up to which `trace` is exact even if last blocks are short; beyond, a bound: the work is cubic
 
 
 @final
@@ -69,37 +69,43 @@ class Tree(Design):
         return np.concatenate(levels)
 
     def reconstruct(self, measured: Array) -> Array:
-        """Exact weighted least squares: each block's sum from what lies below it, then from above what is still open."""
+        """The cells by weighted least squares, exactly, in one pass up the tree and one down.
+
+        Up: a block is estimated from its own subtree, that is from its measurement and the sum of its children's estimates.
+        Down: what a block's final estimate has more than that sum is shared among its children by their variances.
+        All blocks of a level have the same variance but the last one, which may be short: variances come in pairs.
+        """
         own = np.split(np.asarray(measured, dtype=np.float64), np.cumsum([size for size, _ in self.groups])[:-1])
-        spread = [1.0 / float(weight) ** 2 for weight in self.weights]
-        below = [own[0].copy()]  # the best estimate of each block from its own subtree
-        full, last = [spread[0]], [spread[0]]  # their variances: of whole blocks, and of the last one
-        sums: list[Array] = []  # what the children of each block say together, and how sure they are
-        sure: list[tuple[float, float]] = []
+        own_variance = [1.0 / float(weight) ** 2 for weight in self.weights]
+        estimates, variances = [own[0].copy()], [(own_variance[0], own_variance[0])]
+        sums: list[Array] = []  # of the children's estimates, in the blocks of each level above the cells
+        sum_variances: list[tuple[float, float]] = []
         for level in range(1, len(self.widths)):
             children = self.widths[level] // self.widths[level - 1]
-            total = _block_sums(below[-1], children)
-            some = len(below[-1]) - (len(total) - 1) * children
-            apart = children * full[-1], (some - 1) * full[-1] + last[-1]
-            apart = apart if len(total) > 1 or some < children else (apart[1], apart[1])
-            full.append(1.0 / (1.0 / spread[level] + 1.0 / apart[0]))
-            last.append(1.0 / (1.0 / spread[level] + 1.0 / apart[1]))
-            best = own[level] * (full[-1] / spread[level]) + total * (full[-1] / apart[0])
-            best[-1] = own[level][-1] * (last[-1] / spread[level]) + total[-1] * (last[-1] / apart[1])
-            below.append(best)
+            whole, last = variances[-1]
+            total = _block_sums(estimates[-1], children)
+            in_last = len(estimates[-1]) - (len(total) - 1) * children
+            of_whole, of_last = children * whole, (in_last - 1) * whole + last
             sums.append(total)
-            sure.append(apart)
+            sum_variances.append((of_whole, of_last))
+            noise = own_variance[level]
+            whole, last = 1.0 / (1.0 / noise + 1.0 / of_whole), 1.0 / (1.0 / noise + 1.0 / of_last)
+            best = own[level] * (whole / noise) + total * (whole / of_whole)
+            best[-1] = own[level][-1] * (last / noise) + total[-1] * (last / of_last)
+            estimates.append(best)
+            variances.append((whole, last))
         for level in range(len(self.widths) - 1, 0, -1):
             children = self.widths[level] // self.widths[level - 1]
-            open_ = below[level] - sums[level - 1]
-            share = open_ * (full[level - 1] / sure[level - 1][0])
-            share[-1] = open_[-1] * (full[level - 1] / sure[level - 1][1])
-            end = float(open_[-1]) * (last[level - 1] / sure[level - 1][1])
-            _spread_over(below[level - 1], share, children, end)
-        return below[0]
+            (whole, last), (of_whole, of_last) = variances[level - 1], sum_variances[level - 1]
+            missing = estimates[level] - sums[level - 1]
+            share = missing * (whole / of_whole)
+            share[-1] = missing[-1] * (whole / of_last)
+            _add_to_children(estimates[level - 1], share, children, float(missing[-1]) * (last / of_last))
+        return estimates[0]
 
     def _solved(self, query: Array) -> Array:
-        """G^-1 q: what least squares makes of cells q / w_0^2 and zeros above them."""
+        """G^-1 q: the fit x solves G x = sum of w^2 m' y over measurements y, and that sum is q where the cells measure
+        q / w_0^2 and all blocks above them 0."""
         cells = np.asarray(query, dtype=np.float64).reshape(-1) / float(self.weights[0]) ** 2
         return self.reconstruct(np.concatenate((cells, np.zeros(self.measurements - self.domain))))
 
@@ -107,8 +113,11 @@ class Tree(Design):
         return self.measure(self._solved(query)) * self._row_weights() ** 2
 
     def trace(self, workload: Workload) -> float:
-        """Exact for complete trees, and for ragged ones of at most 1,024 cells; beyond, that of the next complete tree,
-        which is a bound: cells that are known to be empty make the fit better, never worse."""
+        """tr(V G^-1), exactly for complete trees, and for ragged ones of at most 1,024 cells.
+
+        For larger ragged trees a bound: the trace of the same tree filled up with empty cells. To know that cells are empty
+        makes the fit better, never worse.
+        """
         if self.domain % self.widths[-1] and self.domain <= _DENSE and workload.has_gram:
             return dense_trace(self._matrix(), workload)
         squares = np.array([float(weight) ** 2 for weight in self.weights])
@@ -118,11 +127,11 @@ class Tree(Design):
         rows = np.stack([self.measure(cell) for cell in np.eye(self.domain)], axis=1)
         return np.asarray(rows * self._row_weights()[:, None])
 
-    def _longest(self, norm: NoiseNorm) -> Fraction:
+    def _longest(self, norm: NoiseNorm) -> Fraction:  # a cell lies in one block of each level
         return sum((weight if norm == "l1" else weight**2 for weight in self.weights), Fraction(0))
 
     def _farthest(self, norm: NoiseNorm) -> Fraction:
-        """Two cells that share no block where there is more than one: levels of a single block cancel."""
+        """The distance of two cells that share no block, but where a level has a single one: such levels cancel."""
         apart = [w for w, (size, _) in zip(self.weights, self.groups, strict=True) if size > 1]
         return 2 * sum((weight if norm == "l1" else weight**2 for weight in apart), Fraction(0))
 
@@ -132,15 +141,16 @@ class Tree(Design):
 
 
 def _block_sums(cells: Array, children: int) -> Array:
+    """The sums of so many consecutive cells each; the last may be of fewer."""
     whole = len(cells) // children * children
     sums = cells[:whole].reshape(-1, children).sum(axis=1)
     return sums if whole == len(cells) else np.append(sums, cells[whole:].sum())
 
 
-def _spread_over(cells: Array, share: Array, children: int, end: float) -> None:
-    """Give every child its share in place; the last child of all has a variance of its own."""
+def _add_to_children(cells: Array, share: Array, children: int, last_share: float) -> None:
+    """The cells, in place, with the share of their block added; the very last cell has a share of its own."""
     whole = len(cells) // children * children
-    last = cells[-1] + end
+    last = cells[-1] + last_share
     cells[:whole].reshape(-1, children)[:] += share[: whole // children, None]
     cells[whole:] += share[-1]
     cells[-1] = last
