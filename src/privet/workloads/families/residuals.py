@@ -1,4 +1,4 @@
-"""Residual tables: the part of each marginal table that smaller ones do not determine. They are orthogonal to each other."""
+"""Residual tables: the part of each marginal table that smaller ones do not determine; orthogonal to each other."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -47,8 +47,8 @@ def subsets(table: Attributes) -> Iterable[Attributes]:
 class Residuals(Design):
     """The residual tables of some sets of attributes (`parts`), in whole numbers.
 
-    The residual of a set is its marginal table where, along each attribute of n values in turn, x becomes n x - sum, that is
-    n times its difference from the mean. Residuals of different sets are orthogonal.
+    The residual of a set is its marginal table where, along each attribute of n values in turn, x becomes n x - sum: its
+    difference from the mean, times n. Residuals of different sets are orthogonal.
 
     >>> one = Residuals((2, 2), ((), (0,)), (Fraction(1), Fraction(1)))
     >>> one.measure(np.array([[1, 2], [3, 4]])).tolist()  # the total; then 2 * 3 - 10, 2 * 7 - 10
