@@ -33,7 +33,6 @@ from privet.workloads import (
     SquareRoot,
     Wavelet,
 )
-from privet.workloads.adaptive.automatic import even_ends
 from privet.workloads.families.rectangles import Rectangles
 from privet.workloads.workload import DENSE
 from tests.firsts import slow
@@ -43,6 +42,11 @@ SLOW = [pytest.param(k, marks=pytest.mark.slow) for k in (1_000, 2_048, 2_049, 1
 SIZES = (1, 2, 3, 1_024, 1_025, 3_162, 3_163, slow(4_096), slow(5_000), *SLOW)
 KINDS = (Prefix, AllRanges, Points)
 BOUND = 1.015  # of ragged trees beyond 1,024 cells: the bound of the next complete tree
+
+
+def even_ends(cells, width):
+    """The ends of buckets of this width; the last may be narrower."""
+    return (*range(width, cells, width), cells)
 
 
 def anywhere(k):
