@@ -77,6 +77,20 @@ def test_wide_skellam_noise_is_priced_like_normal_noise_and_beyond_by_its_diverg
     assert wider.rdp([2.0]).values[0] == pytest.approx(1e-8, rel=1e-4)
 
 
+@pytest.mark.parametrize(("variance", "sensitivity"), [(1e10, 1), (1.4e9, 50_000), (1e7, 230_000), (4.0, 2_000_000)])
+def test_skellam_noise_without_a_price_is_refused_where_it_is_made(variance, sensitivity):
+    with pytest.raises(InvalidParameter, match=r"1,500,000 at most.*variance of 1.4e9.*sensitivity of 200,000"):
+        privacy.SkellamLoss(variance, sensitivity)
+
+
+def test_skellam_noise_that_can_be_made_has_a_price_and_its_groups_have_one():
+    for loss in (privacy.SkellamLoss(1.4e9), privacy.SkellamLoss(1e7, 200_000)):
+        assert np.isfinite(loss.rdp(np.array([2.0])).values[0])
+    assert privacy.SkellamLoss(1e6, 1000).grouped(1000) == privacy.SkellamLoss(1e6, 1_000_000)
+    assert privacy.SkellamLoss(1.4e9).grouped(40_000) is None
+    assert privacy.Grouped(privacy.SkellamLoss(4.0), 2_000_000).chained
+
+
 # --- staircase and trees --------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from privet._numerics import TINY, UNIT_ROUNDOFF, Array, exp_capped
+from privet._numerics import TINY, UNIT_ROUNDOFF, Array, exp_capped, plain
 from privet._validate import above, count, set_frozen
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.privacy.families.mixture import log_excess_moment
@@ -53,8 +53,14 @@ class SkellamLoss(PrivacyLoss):
         super().__post_init__()
         set_frozen(self, variance=above("variance", self.variance, 0.0))
         set_frozen(self, sensitivity=count("sensitivity", self.sensitivity, 1))
-        if self.variance < 1e-3 or self.variance > 1e12:
-            raise InvalidParameter(f"variance must lie between 0.001 and 1e12, got {self.variance}")
+        if self.variance < 1e-3:
+            raise InvalidParameter(f"variance must be at least 0.001, got {self.variance}")
+        if not _has_price(self.variance, self.sensitivity):
+            raise InvalidParameter(
+                f"Skellam noise of variance {plain(self.variance)} for a sensitivity of {plain(self.sensitivity)} has no "
+                f"price: its outcomes are added up one by one, {_MOST_OUTCOMES:,} at most, enough for a variance of 1.4e9 "
+                "and for a sensitivity of 200,000; DiscreteGaussianLoss has no such limit"
+            )
 
     def rdp(self, alphas: Array) -> RdpCurve:
         orders = orders_of(alphas)
@@ -62,21 +68,36 @@ class SkellamLoss(PrivacyLoss):
         return RdpCurve(np.reshape(values, orders.shape), 0.0)
 
     def variable(self, direction: Direction) -> LossVariable:
-        if self.variance > _LARGEST_VARIANCE or self.sensitivity > _MOST_OUTCOMES:
+        if not _is_listed(self.variance, self.sensitivity):
             raise NoGuarantee(
                 f"the pair of Skellam noise is listed outcome by outcome up to variance {_LARGEST_VARIANCE:g}; use the RDP "
                 "accountant"
             )
         return _shifted_skellam(self.variance, self.sensitivity)
 
-    def grouped(self, size: int) -> PrivacyLoss:
-        return SkellamLoss(self.variance, self.sensitivity * size, unit=self.unit)
+    def grouped(self, size: int) -> PrivacyLoss | None:
+        moved = self.sensitivity * size
+        return SkellamLoss(self.variance, moved, unit=self.unit) if _has_price(self.variance, moved) else None
 
     @classmethod
     def examples(cls) -> Iterable[PrivacyLoss]:
         yield cls(4.0)
         yield cls(100.0, sensitivity=3)
         yield cls(400.0, unit=Unit("replace"))
+
+
+def _has_price(variance: float, sensitivity: int) -> bool:
+    """Can outcomes be listed, for the pair or for its Rényi divergence of order 2?"""
+    return _is_listed(variance, sensitivity) or _needed(variance, sensitivity, 2.0) <= _MOST_OUTCOMES
+
+
+def _is_listed(variance: float, sensitivity: int) -> bool:
+    return variance <= _LARGEST_VARIANCE and sensitivity <= _MOST_OUTCOMES
+
+
+def _needed(variance: float, shift: int, alpha: float) -> float:
+    """Outcomes on one side that decide on the Rényi divergence of order alpha."""
+    return _REACH * math.sqrt(variance) + (2.0 * alpha + 2.0) * shift + 60.0
 
 
 @lru_cache(maxsize=16)
@@ -159,7 +180,7 @@ def skellam_rdp(variance: float, shift: int, alpha: float) -> float:
     >>> round(skellam_rdp(10.0, 2, 2.0), 4)
     0.393
     """
-    needed = _REACH * math.sqrt(variance) + (2.0 * alpha + 2.0) * shift + 60.0
+    needed = _needed(variance, shift, alpha)
     if needed > _MOST_OUTCOMES:
         return math.inf
     reach = 1 << math.ceil(math.log2(needed))  # few lengths, so that ratios are shared
