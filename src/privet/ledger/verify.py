@@ -1,4 +1,5 @@
-"""Read the whole chain again and recompute every sum; name the first entry that does not fit."""
+"""Verification of a ledger: the whole chain is read again, every sum computed again; the first entry that does not fit is
+named."""
 
 import json
 import re
@@ -20,13 +21,13 @@ from privet.mechanisms.blocks import composed
 from privet.privacy import PrivacyLoss, from_json
 
 _MOST = 4096  # texts remembered at once: memory and speed only
-_SUMS = ',"sums":'  # no text inside a body holds this: its quotes would be escaped
-_TIME = re.compile(r'[0-9TZ:.-]{1,40}"}')
-_SLACK = 10**9  # prices may differ by a relative 1e-9 between machines
+_SUMS = ',"sums":'  # where the sums of a body begin: no value holds this text, since quotes inside values are escaped
+_TIME = re.compile(r'[0-9TZ:.-]{1,40}"}')  # how the body of every entry ends, after `"time":"`
+_SLACK = 10**9  # prices may differ between machines by a relative 1e-9, that is 1/_SLACK
 
 
 class AuditedRun(NamedTuple):
-    """A run, as the entries so far tell it."""
+    """A run that was paid for and has not ended, as the entries so far tell it: its slices, and the mark of where it is."""
 
     analyst: str
     key: str | None
@@ -35,7 +36,9 @@ class AuditedRun(NamedTuple):
 
 
 class Auditor:
-    """Walks the chain with its own sums and believes nothing that is cached.
+    """A reader of the chain that keeps its own sums and believes nothing that is cached.
+
+    A scope is the name of an account: of the data set, an analyst or a part of a partition.
 
     >>> Auditor().seq
     0
@@ -45,18 +48,20 @@ class Auditor:
         self.seq, self.hash = 0, GENESIS
         self.policy: Policy | None = None
         self.sums: dict[str, Sums] = {}
-        self.upto: dict[str, int] = {}
+        self.upto: dict[str, int] = {}  # by scope, the entry that changed its sums last
+        # by entry, the analyst and key of whatever was paid for or begun and has released nothing yet
         self.open_reserves: dict[int, tuple[str, str | None]] = {}
-        self.released: set[tuple[str, str]] = set()
+        self.slices: dict[int, tuple[str, str | None]] = {}
         self.runs: dict[int, AuditedRun] = {}
-        self.slices: dict[int, tuple[str, str | None]] = {}  # begun, and not released
+        self.released: set[tuple[str, str]] = set()  # analyst and key
         self.underpriced: list[int] = []
-        self._said: dict[str, dict[str, Any]] = {}  # the beginnings of reservations under the rules in force
-        self._read: dict[str, dict[str, Sums]] = {}
-        self._fair: dict[tuple[int, str, str | None, str, str | None], bool] = {}
+        # remembered, since most entries repeat an earlier one in these:
+        self._heads: dict[str, dict[str, Any]] = {}  # bodies up to their sums, under the rules in force
+        self._prices: dict[str, dict[str, Sums]] = {}  # amounts by their text
+        self._fair: dict[tuple[int, str, str | None, str, str | None], bool] = {}  # is this price of this loss fair?
 
     def read(self, entry: Entry) -> None:
-        """Check one entry against everything before it."""
+        """The state after one more entry, which is checked against everything before it."""
         if entry.seq != self.seq + 1:
             raise LedgerTampered(f"entry {self.seq + 1} is missing", seq=self.seq + 1)
         if entry.prev != self.hash or hash_of(entry) != entry.hash:
@@ -68,13 +73,13 @@ class Auditor:
                 f"entry {entry.seq} has the kind {entry.kind!r:.40}, which cannot stand there", seq=entry.seq
             )
         self.seq, self.hash = entry.seq, entry.hash
-        if entry.kind == "reserve" and self._usual(entry):
+        if entry.kind == "reserve" and self._read_quickly(entry):
             return
         facts = entry.facts
         if entry.kind in ADMIN:
-            self._said.clear()
+            self._heads.clear()
             self._administered(entry, facts)
-        self._sums(entry, facts)
+        self._check_sums(entry, facts)
         if entry.kind == "slice" or (entry.kind == "reserve" and "run" in facts):
             self._run(entry, facts)
         elif entry.kind == "reserve":
@@ -82,20 +87,21 @@ class Auditor:
         elif entry.kind == "release":
             self._release(entry, facts)
 
-    def _usual(self, entry: Entry) -> bool:
-        """The same checks for the most frequent entry, a charge to the data set alone, without reading its body: what it
-        says before the sums was read with an earlier entry, and the sums are compared as the text that must stand there.
-        Whatever differs in a letter is not usual, and `read` goes on with it.
+    def _read_quickly(self, entry: Entry) -> bool:
+        """True if this is the most frequent entry, a charge to the data set alone, and it passed all checks of `read`.
+
+        Its body is not parsed: its head (what stands before the sums) was read with an earlier entry, and the rest is
+        compared with the text that must stand there. Where a letter differs, nothing changes and `read` goes the long way.
         """
         policy = self.policy
         if policy is None or policy.named or entry.analyst:
             return False
         head, _, tail = entry.body.partition(_SUMS)
-        facts = self._said.get(head)
+        facts = self._heads.get(head)
         if facts is None:
-            if len(self._said) > _MOST:
-                self._said.clear()
-            facts = self._said[head] = _read_head(head)
+            if len(self._heads) > _MOST:
+                self._heads.clear()
+            facts = self._heads[head] = _read_head(head)
         if "run" in facts:
             return False
         amounts = self._amounts(entry) if facts.get("policy") == str(policy.seq) and facts.get("part") is None else {}
@@ -105,16 +111,16 @@ class Auditor:
             after = policy.account.plus(self.sums[DATASET], amounts[DATASET])
         except (ValueError, BudgetExceeded):
             return False
-        start = f'{{"{DATASET}":{sums_text(after)}}},"time":"'
-        if not tail.startswith(start) or not _TIME.fullmatch(tail, len(start)):
+        expected = f'{{"{DATASET}":{sums_text(after)}}},"time":"'
+        if not tail.startswith(expected) or not _TIME.fullmatch(tail, len(expected)):
             return False
-        self._priced(entry, facts, DATASET, policy.account, amounts[DATASET])
+        self._note_price(entry, facts, DATASET, policy.account, amounts[DATASET])
         self.sums[DATASET], self.upto[DATASET] = after, entry.seq
         self.open_reserves[entry.seq] = ("", entry.key)
         return True
 
     def _administered(self, entry: Entry, facts: dict[str, Any]) -> None:
-        """The rules after an act, and whether what it says about itself is so."""
+        """The rules after an administrative entry; what it says of its own limits and schedule must be so."""
         before = self.policy
         self.policy = Policy.opened(entry) if before is None else before.after(entry)
         if before is None and not _same_caps(facts.get("caps"), self.policy.budget):
@@ -123,12 +129,13 @@ class Auditor:
         if raised and before is not None and before.schedule[:1] != (self.policy.budget,):
             raise LedgerTampered(f"entry {entry.seq} calls a raise scheduled that no schedule names", seq=entry.seq)
 
-    def _sums(self, entry: Entry, facts: dict[str, Any]) -> None:
+    def _check_sums(self, entry: Entry, facts: dict[str, Any]) -> None:
+        """The running sums after an entry; those that it carries must be the same."""
         assert self.policy is not None
         carried = facts.get("sums")
         if not isinstance(carried, dict) or facts.get("policy") != str(self.policy.seq):
             raise LedgerTampered(f"entry {entry.seq} does not carry its running sums and rules", seq=entry.seq)
-        if entry.kind in ("open", "analyst", "partition", "adopt"):
+        if entry.kind in ("open", "analyst", "partition", "adopt"):  # they charge nothing and may begin accounts
             expected = {scope: read_sums(plain) for scope, plain in carried.items()}
             self._never_less(entry, expected)
         elif entry.kind == "reserve":
@@ -144,7 +151,10 @@ class Auditor:
             self.upto[scope] = entry.seq
 
     def _never_less(self, entry: Entry, after: Mapping[str, Sums]) -> None:
-        """Administrative entries begin accounts at zero or, when a backup is adopted, raise sums."""
+        """The rule for entries that charge nothing: an account begins at zero, and a sum stays as it is.
+
+        Only the adoption of a backup may begin accounts higher and raise sums.
+        """
         for scope, sums in after.items():
             before = self.sums.get(scope)
             if before is None:
@@ -154,6 +164,7 @@ class Auditor:
                 raise LedgerTampered(f"entry {entry.seq} lowers or changes a sum without a charge", seq=entry.seq)
 
     def _charged(self, entry: Entry, facts: dict[str, Any]) -> dict[str, Sums]:
+        """The sums, by scope, of all accounts that a reservation charges, after it."""
         assert self.policy is not None
         amounts = self._amounts(entry)
         part = facts.get("part")
@@ -162,9 +173,9 @@ class Auditor:
             for scope, account, capped in self.policy.scopes(entry.analyst):
                 price = amounts[scope]
                 if part is None:
-                    self._priced(entry, facts, scope, account, price)
+                    self._note_price(entry, facts, scope, account, price)
                 else:
-                    self._part(entry, facts, (scope, account), amounts, after)
+                    after.update(self._part(entry, facts, scope, account, amounts))
                 before = self.sums.get(scope, account.zero)
                 after[scope] = account.plus(before, price) if capped else add_sums(before, price)
         except (KeyError, TypeError, ValueError, PrivetError) as problem:
@@ -176,40 +187,36 @@ class Auditor:
         return after
 
     def _part(
-        self,
-        entry: Entry,
-        facts: dict[str, Any],
-        where: tuple[str, Account],
-        amounts: Mapping[str, Sums],
-        after: dict[str, Sums],
-    ) -> None:
+        self, entry: Entry, facts: dict[str, Any], scope: str, account: Account, amounts: Mapping[str, Sums]
+    ) -> dict[str, Sums]:
+        """The sums after a charge on a part: of the part (`cell`), and the largest ones of its partition (`top`).
+
+        The account `scope` itself is charged what the largest ones together grew by.
+        """
         assert self.policy is not None
         part = Part(*facts["part"])
-        scope, account = where
-        zero = account.zero
-        spread = self.policy.partitions[part.partition].spread(self.policy.unit)
-        cell, top = part_scopes(scope, self.policy.partitions[part.partition][part.name])
-        tops = self.sums.get(top, zero * spread)
-        before = Parts(
-            self.sums.get(cell, zero), tuple(tops[k * len(zero) : (k + 1) * len(zero)] for k in range(spread))
-        )
-        self._priced(entry, facts, cell, account, amounts[cell], part)
-        parts, increase = before.charge(amounts[cell])
+        partition = self.policy.partitions[part.partition]
+        rules, touched = len(account.zero), partition.spread(self.policy.unit)
+        cell, top = part_scopes(scope, partition[part.name])
+        flat = self.sums.get(top, account.zero * touched)  # stored one after the other, `rules` entries for each
+        largest = tuple(flat[k * rules : (k + 1) * rules] for k in range(touched))
+        self._note_price(entry, facts, cell, account, amounts[cell], part)
+        parts, increase = Parts(self.sums.get(cell, account.zero), largest).charge(amounts[cell])
         if increase != amounts[scope]:
             raise LedgerTampered(f"entry {entry.seq} charges the whole less or more than its parts grew", seq=entry.seq)
-        after[cell], after[top] = parts.cell, tuple(rule for sums in parts.top for rule in sums)
+        return {cell: parts.cell, top: tuple(rule for sums in parts.top for rule in sums)}
 
     def _amounts(self, entry: Entry) -> dict[str, Sums]:
-        """The amounts, read; equal losses have equal texts, so most were read before."""
-        known = self._read.get(entry.amounts)
+        """The amounts that an entry charges, by scope; equal losses have equal texts, so most were read before."""
+        known = self._prices.get(entry.amounts)
         if known is None:
-            if len(self._read) > _MOST:
-                self._read.clear()
+            if len(self._prices) > _MOST:
+                self._prices.clear()
             known = {scope: read_sums(plain) for scope, plain in entry.charged.items()}
-            self._read[entry.amounts] = known
+            self._prices[entry.amounts] = known
         return known
 
-    def _priced(
+    def _note_price(
         self,
         entry: Entry,
         facts: dict[str, Any],
@@ -218,43 +225,48 @@ class Auditor:
         charged: Sums,
         part: Part | None = None,
     ) -> None:
-        """Note a charge that is clearly below what this version asks for the same loss; that is no tampering."""
+        """A note in `underpriced` if a charge is clearly below what this version asks for its loss: no tampering."""
         assert self.policy is not None
-        place = (self.policy.seq, scope, entry.loss, entry.amounts, facts.get("at"))
-        if place not in self._fair:
+        asked = (self.policy.seq, scope, entry.loss, entry.amounts, facts.get("at"))
+        if asked not in self._fair:
             if len(self._fair) > _MOST:
                 self._fair.clear()
             try:
-                self._fair[place] = self._covered(from_json(entry.loss or ""), facts.get("at"), account, charged, part)
+                self._fair[asked] = self._is_fair(from_json(entry.loss or ""), facts.get("at"), account, charged, part)
             except (PrivetError, TypeError, ValueError):
-                self._fair[place] = False
-        if not self._fair[place] and entry.seq not in self.underpriced[-1:]:
+                self._fair[asked] = False
+        if not self._fair[asked] and entry.seq not in self.underpriced[-1:]:  # once, whatever the number of its scopes
             self.underpriced.append(entry.seq)
 
-    def _covered(self, loss: PrivacyLoss, said: str | None, account: Account, charged: Sums, part: Part | None) -> bool:
-        """Does a charge cover, in every rule, one of the valid prices of its loss?"""
+    def _is_fair(
+        self, loss: PrivacyLoss, point: str | None, account: Account, charged: Sums, part: Part | None
+    ) -> bool:
+        """True if a charge covers, in every rule, one of the valid prices of its loss (`point`: as it was charged `at`)."""
         assert self.policy is not None
-        at = None if said is None else float(said)
+        at = None if point is None else float(point)
         if part is None:
             return _covers_one(charged, account.offers(loss, at))
         priced = self.policy.partitions[part.partition].priced(loss, self.policy.unit)
         fair = _covers_one(charged, account.offers(priced, at))
-        if self.policy.unit.relation == "replace":
+        if self.policy.unit.relation == "replace":  # who moves changes two parts: no less than twice the price of one
             fair = fair and _covers_one(charged, account.under(loss.unit).offers(loss, at), times=2)
         return fair
 
     def _run(self, entry: Entry, facts: dict[str, Any]) -> None:
-        """A run is begun, repeated or goes on by one slice: its mark is where the entries before put it."""
+        """The runs after an entry that begins one, pays some of its slices again, or hands out its next slice.
+
+        The mark that the entry carries must be the one that follows from the entries before.
+        """
         try:
             said = Mark.read(facts["run"])
-            if entry.kind == "reserve" and said.id == entry.seq:
+            if entry.kind == "reserve" and said.id == entry.seq:  # a new run
                 listed = read_slices(facts["run"]["slices"])
                 self.runs[entry.seq] = AuditedRun(entry.analyst, entry.key, listed, said)
                 expected, paid = Mark(entry.seq, 0, ((entry.seq, len(listed)),)), listed
             else:
                 run = self.runs[said.id]
                 before = run.mark
-                if entry.kind == "reserve":
+                if entry.kind == "reserve":  # the mark goes back, and the slices from there on are paid again
                     expected = before.repeated(before.next - said.next, entry.seq)
                     paid = run.slices[said.next : before.next]
                 else:
@@ -273,6 +285,7 @@ class Auditor:
             self.slices[entry.seq] = (entry.analyst, slice_key(entry.key, entry.seq))
 
     def _release(self, entry: Entry, facts: dict[str, Any]) -> None:
+        """What is open after a release: without the reservation, slice or run that paid for it."""
         number = int(facts.get("reserve", 0))
         paid = self.open_reserves.pop(number, None) or self.slices.pop(number, None)
         if paid is None and number in self.runs:
@@ -288,7 +301,7 @@ class Auditor:
             self.released.add((entry.analyst, entry.key))
 
     def check_cache(self, balances: Mapping[str, tuple[str, int]]) -> None:
-        """Every row of the balance cache is what the entries say, and there is none besides."""
+        """The check that the rows of the balance cache are those that follow from the entries, all of them and no other."""
         for scope in sorted({*self.sums, *balances}):
             expected = None
             if scope in self.sums:
@@ -298,7 +311,7 @@ class Auditor:
 
 
 def _read_head(head: str) -> dict[str, Any]:
-    """The words of a body before its sums; nothing where that is no object by itself, or says them twice."""
+    """The facts in the head of a body; none where it is no JSON object by itself, or names sums or a time of its own."""
     try:
         facts = json.loads(head + "}")
     except (ValueError, RecursionError):
@@ -307,7 +320,7 @@ def _read_head(head: str) -> dict[str, Any]:
 
 
 def _covers(a: Sums, b: Sums, slack: int = 0) -> bool:
-    """Is every amount of `a` at least that of `b` (up to a relative 1/slack)?"""
+    """True if every amount of `a` is at least that of `b`, up to a relative 1/slack; None is infinite."""
     for left, right in ((x, y) for p, q in zip(a, b, strict=True) for x, y in zip(p, q, strict=True)):
         if left is not None and (right is None or left + (left // slack + 1 if slack else 0) < right):
             return False
@@ -315,7 +328,7 @@ def _covers(a: Sums, b: Sums, slack: int = 0) -> bool:
 
 
 def _same_caps(said: Any, budget: Budget | None) -> bool:
-    """Are the limits in the first entry those of its budget, up to the last digits of another machine?"""
+    """True if the limits in the first entry are those of its budget, up to the last digits of another machine."""
     if budget is None or said is None:
         return budget is None and said is None
     caps = [rule.caps for rule in budget.filter.rules]
@@ -327,6 +340,7 @@ def _same_caps(said: Any, budget: Budget | None) -> bool:
 
 
 def _covers_one(charged: Sums, offers: Offers, times: int = 1) -> bool:
+    """True if the charge covers, in each rule, at least one of the prices offered, taken so many times."""
     for sums, prices in zip(charged, offers, strict=True):
         wanted = [tuple(None if each is None else times * each for each in price) for price in prices]
         if not any(_covers((sums,), (price,), _SLACK) for price in wanted):
@@ -337,9 +351,9 @@ def _covers_one(charged: Sums, offers: Offers, times: int = 1) -> bool:
 def verify_store(
     store: Store, wanted: Sequence[tuple[str | None, int | None, str]] = (), *, values: bool = False
 ) -> Verified:
-    """Check the whole store, with `values` also what lies outside of the chain.
+    """The findings on a whole store; with `values`, what it stores outside of the chain is checked too.
 
-    `wanted` are heads that the chain must contain: (ledger id, seq, hash), None: any.
+    `wanted` are anchored heads that the chain must contain, each (ledger id, seq, hash); None stands for any id or seq.
     """
     missing = {hash: (ledger, seq) for ledger, seq, hash in wanted}
     by_seq = {seq: hash for _, seq, hash in wanted if seq is not None}
@@ -347,7 +361,7 @@ def verify_store(
         raise LedgerTampered("two entries with one number were anchored: this ledger has two histories")
     anchored = 0
     auditor = Auditor()
-    with store.snapshot() as reader:  # entries and balances belong together, and nobody waits
+    with store.snapshot() as reader:  # entries and balances of one moment; writers need not wait
         damage = reader.damage()
         if damage is not None:
             raise LedgerTampered(damage)
@@ -373,12 +387,11 @@ def verify_store(
             f"the ledger ends at entry {auditor.seq} and is behind its anchor: entries were cut off, or an old or "
             "rewritten copy was put back"
         )
-    found = (auditor.seq, auditor.hash.hex(), len(auditor.open_reserves), anchored)
-    return Verified(*found, tuple(auditor.underpriced), *kept)
+    return _verified(auditor, anchored, kept)
 
 
 def verify_export(document: Any, head: str | None = None) -> Verified:
-    """Check an export without the store: every hash, every sum, every price. `head`: a hash that it must contain.
+    """The findings on an export, without its store: every hash, sum and price is checked. `head`: a hash it must contain.
 
     **Guarantee:** as `Ledger.verify`, but for what only a store has: its balance cache and its anchors.
 
@@ -404,7 +417,13 @@ def verify_export(document: Any, head: str | None = None) -> Verified:
     if head is not None and head not in seen:
         raise LedgerTampered("the export does not contain the entry with that hash: it is older, or another history")
     anchored = auditor.seq if head == auditor.hash.hex() else 0
-    return Verified(auditor.seq, auditor.hash.hex(), len(auditor.open_reserves), anchored, tuple(auditor.underpriced))
+    return _verified(auditor, anchored)
+
+
+def _verified(auditor: Auditor, anchored: int, kept: tuple[Any, ...] = ()) -> Verified:
+    """The findings of an auditor at the end of its chain; `kept` are those on stored values."""
+    found = (auditor.seq, auditor.hash.hex(), len(auditor.open_reserves), anchored)
+    return Verified(*found, tuple(auditor.underpriced), *kept)
 
 
 def _imported(each: Mapping[str, Any]) -> Entry:

@@ -39,7 +39,7 @@ def relinked(all_entries: list[Entry], at: int, **change: Any) -> list[Entry]:
 
 
 class Slow(Auditor):
-    def _usual(self, entry: Entry) -> bool:
+    def _read_quickly(self, entry: Entry) -> bool:
         return False
 
 
@@ -129,14 +129,14 @@ def test_most_entries_are_read_by_their_text():
 
 def _peek(auditor: Auditor, entry: Entry) -> bool:
     kept = dict(auditor.sums), dict(auditor.upto), dict(auditor.open_reserves)
-    found = auditor._usual(entry)
+    found = auditor._read_quickly(entry)
     auditor.sums, auditor.upto, auditor.open_reserves = kept
     return found
 
 
 def test_the_check_sees_an_auditor_that_believes_the_text():
     class Believing(Auditor):
-        def _usual(self, entry: Entry) -> bool:
+        def _read_quickly(self, entry: Entry) -> bool:
             return entry.kind == "reserve" and not entry.analyst and self.policy is not None and entry.seq > 2
 
     with pytest.raises(AssertionError):
