@@ -39,6 +39,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
 
+def process() -> tuple[int, int]:
+    """What a fork changes, for draws that are kept: those of another process belong to the parent."""
+    return _forks, os.getpid()
+
+
 def _keystream(key: bytes, count: int) -> memoryview:
     """The first `count` bytes of ChaCha20 under this key."""
     return memoryview(Cipher(algorithms.ChaCha20(key, _NONCE), mode=None).encryptor().update(_ZEROS[:count]))

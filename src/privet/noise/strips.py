@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from privet._compiled import Compiled
 from privet._numerics import Array, ndtr
 from privet.errors import InternalError
-from privet.noise.entropy import Stream, Words
+from privet.noise.entropy import Stream, Words, process
 from privet.noise.families.coins import TO_UNIT, compare, fair_bits
 from privet.noise.families.enclosure import Enclosure, normal_above, normal_density
 from privet.noise.families.refined import Refined
@@ -137,24 +137,13 @@ class Strips:
         """
         size = min(count, _PIECE)
         held, scratch = np.empty(size if out is None else 0, dtype=np.int64), np.empty((2, size), dtype=np.int64)
-        others = np.empty(0, dtype=np.int64)  # draws from what rectangles leave: each is used once
+        others = _Others(self, stream)
         for start in range(0, count, _PIECE):
             stop = min(start + _PIECE, count)
             part = held[: stop - start] if out is None else out[start:stop]
             places = self.inside(stream.words(len(part)), part, scratch)
-            if len(places) > len(others):
-                others = self._more(stream, others, len(places), count - stop)
-                stream.drop()
-            part[places], others = others[: len(places)], others[len(places) :]
+            part[places] = others.take(len(places), count - stop)
             yield start, part, scratch[0, : len(part)]
-
-    def _more(self, stream: Stream, others: NDArray[np.int64], asked: int, left: int) -> NDArray[np.int64]:
-        """At least as many draws from what rectangles leave as are asked for: as many at once as will be asked for while
-        `left` draws are to come, since they are quicker in company.
-        """
-        share = left * self.law.left / _ALL
-        more = asked - len(others) + int(share + 2.0 * math.sqrt(share))
-        return np.concatenate([others, self.outside(stream, more)])
 
     def placed(self, stream: Stream, count: int, unit: float) -> Iterator[tuple[int, Array, Array]]:
         """`count` independent draws before they are rounded, for sigma below 2^38, some at a time: where they begin, an
@@ -167,17 +156,16 @@ class Strips:
         size, table = min(count, _PIECE), self._middles(unit)
         held, spare, found = np.empty(size), np.empty(size), np.empty(size, dtype=np.int64)
         fill, bound, scale = _fill.of(count), int(self.bounded) >> PLACE, math.ldexp(unit, self.shift - _SHORT)
-        others = np.empty(0, dtype=np.int64)
+        others = _Others(self, stream)
         for start in range(0, count, _PIECE):
             many = min(_PIECE, count - start)
             drawn, free, words = held[:many], spare[:many], stream.run(-(-6 * many // 8))
             # 48 bits a draw: first all places, then all prefixes
             places, prefixes = words.view("<i4")[:many], words.view("<u2")[2 * many : 3 * many]
             open_ = fill(prefixes, places, table, scale, bound, drawn, free, found)
-            if open_ > len(others):
-                others = self._more(stream, others, open_, count - start - many)
-                refuse_far(others)
-            drawn[found[:open_]], others = others[:open_] * unit, others[open_:]
+            taken = others.take(open_, count - start - many)
+            refuse_far(taken)
+            drawn[found[:open_]] = taken * unit
             yield start, drawn, free
 
     def _middles(self, unit: float) -> Array:
@@ -328,6 +316,32 @@ class Strips:
             return (max(low, 0) << bits) // top[1], min(-(-(high << bits) // max(top[0], 1)), 1 << bits)
 
         return enclosure
+
+
+@final
+class _Others:
+    """Draws from what rectangles leave, made many at a time since they are quicker in company: each is handed out once, and
+    in the process that made it.
+    """
+
+    def __init__(self, strips: Strips, stream: Stream) -> None:
+        self._strips, self._stream = strips, stream
+        self._forget()
+
+    def take(self, count: int, left: int) -> NDArray[np.int64]:
+        """So many of them. If more must be made, they are as many as will be asked for while `left` draws are to come."""
+        if self._process != process():  # a child of a fork: what is kept here is handed out by the parent
+            self._forget()
+        if count > len(self._kept):
+            share = left * self._strips.law.left / _ALL
+            more = count - len(self._kept) + int(share + 2.0 * math.sqrt(share))
+            self._kept = np.concatenate([self._kept, self._strips.outside(self._stream, more)])
+            self._stream.drop()
+        taken, self._kept = self._kept[:count], self._kept[count:]
+        return taken
+
+    def _forget(self) -> None:
+        self._kept, self._process = np.empty(0, dtype=np.int64), process()
 
 
 def _filled(
