@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, TypeVar, cast, final
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -13,7 +13,8 @@ class Compiled(Generic[Function]):
     loop that numba compiles.
 
     Numba takes about a second to start and to compile: as long as numpy loses with `WORTH` numbers. So a process that
-    works on fewer never compiles, and one that works on many loses a second.
+    works on fewer never compiles, and one that works on many loses a second. Where numba is switched off or broken, or
+    cannot compile the loop, numpy does it: loops raise nothing, so one that fails has not begun.
 
     >>> def twice(numbers: Any) -> None:
     ...     numbers *= 2
@@ -37,15 +38,29 @@ class Compiled(Generic[Function]):
         self._seen += count
         if self._seen < self.WORTH or (compiler := _numba()) is None:
             return self.in_numpy
-        made: Function = compiler.njit(nogil=True)(self.by_one)  # compiles at the first call, for the types it meets
-        self._machine_code = made
+        self._machine_code = made = self._or_in_numpy(compiler.njit(nogil=True)(self.by_one))
         return made
+
+    def _or_in_numpy(self, machine_code: Function) -> Function:
+        """What is compiled at its first call, for the types it meets; in the middle of a release, which must not fail."""
+
+        def either(*given: Any) -> Any:
+            try:
+                return machine_code(*given)
+            except Exception:
+                self._machine_code = self.in_numpy
+                return self.in_numpy(*given)
+
+        return cast(Function, either)
 
 
 @lru_cache(maxsize=1)
 def _numba() -> Any:
+    """Numba, or None. Switched off (`NUMBA_DISABLE_JIT`) it would run loops as Python, a thousand times slower than numpy
+    and by its rules: there the product of a number in float32 and a float is one in float32.
+    """
     try:
         import numba
-    except ImportError:
+    except Exception:  # one that does not fit the numpy that is there fails in many ways
         return None
-    return numba
+    return None if numba.config.DISABLE_JIT else numba

@@ -209,17 +209,22 @@ def test_compiled_code_adds_the_same_noise(dtype, single, monkeypatch):
         numbers = hostile(step, dtype)
     in_numpy = step.release(numbers, source=noise.Seeded(5)).value
     monkeypatch.setattr(Compiled, "WORTH", 0)
-    assert file._add.of(1) is not file._added
+    compiled = file._add.of(1)
+    assert compiled is not file._added
     assert (in_numpy == step.release(numbers, source=noise.Seeded(5)).value).all()
+    assert file._add.of(1) is compiled  # it could be compiled, else numpy had done it
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 @pytest.mark.parametrize("unit", [1.0, 2.0**-20])
-def test_what_is_compiled_is_right_as_python_too(unit):
-    """The loop that numba compiles, run as it stands, on both sides of what it takes."""
+def test_what_is_compiled_is_right_as_python_too(unit, dtype):
+    """The loop that numba compiles, run as it stands, on both sides of what it takes. As Python it has Python's rules, by
+    which a number in float32 stays one when a float is added.
+    """
     width, near = 2.0**-20, 2.0**30
     drawn = np.array([0.25, -3.75, 2.0**28 - 0.25]) * width
     for last, fits in ((near / unit / 2, True), (near / unit, False), (-near / unit, False)):
-        numbers, found = np.array([1.0, 2.5, last]), np.empty((2, 3))
+        numbers, found = np.array([1.0, 2.5, last]).astype(dtype), np.empty((2, 3))
         given = drawn, file._ROUNDS * width, near
         said = [add(numbers, unit, *given, out, np.empty(3)) for add, out in zip(BOTH, found, strict=True)]
         assert said == [fits, fits]

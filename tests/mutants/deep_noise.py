@@ -164,10 +164,17 @@ plant(
 )
 plant(
     "strips: what is left is drawn once for all pieces",
-    "noise:Strips.pieces",
-    "part[places], others = others[: len(places)], others[len(places) :]",
-    "part[places] = others[: len(places)]",
+    "noise:strips._Others.take",
+    "self._kept[:count], self._kept[count:]",
+    "self._kept[:count], self._kept",
     "tests/noise/test_strips.py",
+)
+plant(
+    "strips: a child of a fork hands out what its parent does",
+    "noise:strips._Others.take",
+    "if self._process != process():",
+    "if False:",
+    "tests/noise/test_entropy.py",
 )
 plant(
     "step: sum and noise are rounded together",
@@ -190,17 +197,23 @@ plant(
     "tests/noise/test_strips.py",
 )
 plant(
-    "strips: what is left is drawn once for all pieces of doubles",
-    "noise:Strips.placed",
-    "others[:open_] * unit, others[open_:]",
-    "others[:open_] * unit, others",
-    "tests/noise/test_strips.py",
+    "step: the loop of a compiler stays in float32 where Python runs it",
+    "deep:step_noise._added_by_one",
+    "float(numbers[i]) * unit",
+    "numbers[i] * unit",
+)
+plant(
+    "compiled: what cannot be compiled ends the release",
+    "_compiled:Compiled._or_in_numpy",
+    "return self.in_numpy(*given)",
+    "raise",
+    "tests/package/test_compiled.py",
 )
 plant(
     "strips: what rectangles leave lies in the middle",
     "noise:Strips.placed",
-    "drawn[found[:open_]], others =",
-    "_, others =",
+    "drawn[found[:open_]] = taken * unit",
+    "pass",
     "tests/noise/test_strips.py",
 )
 plant(

@@ -290,7 +290,7 @@ def _added_by_one(
     """The same, in a loop that a compiler understands."""
     fits = True
     for i in range(len(out)):
-        number = numbers[i] * unit
+        number = float(numbers[i]) * unit  # in doubles, as Python too
         fits &= -near < number < near
         out[i] = number + middle + drawn[i] - middle
     return fits
