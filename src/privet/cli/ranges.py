@@ -1,7 +1,7 @@
-"""`privet ranges plan`: which strategy answers all range queries best, before anything is paid."""
+"""The command `privet ranges plan`: the strategy that answers all range queries best, before anything is paid."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -57,6 +57,8 @@ def plan(
     if plot is not None:
         from privet import report
 
-        best = {each.mechanism.strategy.describe(): each.mechanism for each in reversed(found.candidates[:4])}
-        report.save_figure(report.range_error_figure(dict(reversed(best.items()))), plot)
+        best: dict[str, Any] = {}
+        for each in found.candidates[:4]:  # best first; of candidates with one description the better one is drawn
+            best.setdefault(each.mechanism.strategy.describe(), each.mechanism)
+        report.save_figure(report.range_error_figure(best), plot)
         typer.echo(f"wrote {plot}", err=True)

@@ -15,7 +15,7 @@ from privet.noise.parameters import Size, positive
 from privet.noise.table import InversionTable, from_tails
 
 _LARGEST = 2**16  # of the mean: the exact tails are summed term by term, and terms grow with it
-_TABLE = 32  # up to this mean; beyond, Pr[X >= 1] is a whole unit of a word
+_TABLE = 32  # the largest mean with a table: from 45 on, Pr[X >= 1] rounds up to 1, which no word of 64 bits holds
 
 
 def poisson(*, mean: int | float | Fraction, size: Size = None, source: Source | None = None) -> Draws:

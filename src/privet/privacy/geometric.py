@@ -19,7 +19,7 @@ class GeometricLoss(PrivacyLoss):
 
     A rational ratio can be sampled exactly without any logarithm.
 
-    **Guarantee:** pure -sensitivity ln(ratio). **Sensitivity:** an integer, l1.
+    **Guarantee:** pure epsilon = sensitivity * ln(1/ratio). **Sensitivity:** an integer, l1.
     **Reference:** Ghosh, Roughgarden & Sundararajan 2009.
     **Proof:** docs/proofs/privacy/discrete_laplace.md.
 
@@ -40,13 +40,13 @@ class GeometricLoss(PrivacyLoss):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Up to the sensitivity where the pair is listed outcome by outcome."""
+        """True up to the sensitivity at which `variable` still lists every outcome; beyond, it is a bound."""
         return self.sensitivity <= MOST_ATOMS
 
     def pure(self) -> float:
         return product_up(round_up(-math.log(self.ratio), 2.0), self.sensitivity)
 
-    def variable(self, direction: Direction) -> LossVariable:
+    def variable(self, direction: Direction) -> LossVariable:  # the noise is symmetric: both directions are alike
         return shifted_geometric(-math.log(self.ratio), self.sensitivity)
 
     def grouped(self, size: int) -> PrivacyLoss:

@@ -1,4 +1,4 @@
-"""Features of persons as they are asked for: sums, counts and last values, with the bounds that are declared for them."""
+"""Features of persons, one row each: sums, counts and last values as a caller asks for them, with the bounds declared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,8 +21,7 @@ class Last:
 
 
 def last(column: object, *, by: object) -> Last:
-    """The last value that a person has in a column, in the order of the column `by`, such as a day: a feature of persons,
-    for `table.per_person`.
+    """The last value of each person in a column, in the order of the column `by`, such as a day: for `table.per_person`.
 
     >>> last("ward", by="day")
     Last(column='ward', by='day')
@@ -32,21 +31,21 @@ def last(column: object, *, by: object) -> Last:
 
 
 def with_features(rows: Node, asked: Mapping[str, Any], bounds: object) -> Node:
-    """One row for each person, with these features."""
+    """The table of one row for each person, with the features asked for under their names."""
     declared = {} if bounds is None else bounds
     if not isinstance(declared, Mapping) or not all(name in asked for name in declared):
         raise InvalidParameter(
             'bounds must be a mapping such as {"total": (0, 5000)}, about features that are asked for'
         )
-    added = {name: each for name, each in asked.items() if not isinstance(each, Last)}
-    rows, made = with_columns(rows, added)
+    # what is summed may be an expression, which becomes a column first; the last value is always that of a plain column
+    rows, aggregates = with_columns(rows, {name: each for name, each in asked.items() if not isinstance(each, Last)})
     features: dict[str, Feature] = {}
     for name, each in asked.items():
         if isinstance(each, Last):
             features[name] = Feature("last", each.column, each.by)
             continue
-        given = made[name]
-        if not isinstance(given, Count | Sum):
+        aggregate = aggregates[name]
+        if not isinstance(aggregate, Count | Sum):
             raise InvalidParameter(
                 f"{name} must be a feature of a person: pv.count(), pv.sum(...) or pv.last(..., by=...), got "
                 f"{type(each).__name__}"
@@ -59,6 +58,6 @@ def with_features(rows: Node, asked: Mapping[str, Any], bounds: object) -> Node:
         ends = list(map(plain_number, items(f"the bounds of {name}", declared[name])))
         if len(ends) != 2:
             raise InvalidParameter(f"the bounds of {name} are two numbers, such as (0, 5000)")
-        of = None if isinstance(given, Count) else given.column
-        features[name] = Feature("count" if of is None else "sum", of, bounds=(ends[0], ends[1]))
+        column = None if isinstance(aggregate, Count) else aggregate.column
+        features[name] = Feature("count" if column is None else "sum", column, bounds=(ends[0], ends[1]))
     return PerPerson(rows, tuple(features.items()))

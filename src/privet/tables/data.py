@@ -54,8 +54,9 @@ class Data:
         return Data(copied, self._settings)
 
     def check(self, plan: Bounded | Coded) -> None:
-        """Refuse, from the schema of the data alone, what the plan cannot be run on. It is looked at anew each time: a file
-        may be gone, or a connection busy, since the same question was answered before.
+        """Nothing if the plan can be run on these data, else an error; from the schema of the data alone.
+
+        The data are looked at anew each time: since an earlier question a file may be gone, or a connection busy.
         """
         check_sources(plan, self._tables)
 
@@ -64,8 +65,8 @@ class Data:
         return exact_aggregates(plan, self._tables, salts, **self._settings)
 
     def exact_marginals(self, coded: Coded, cliques: Cliques, salts: Salts) -> list[Array]:
-        """Tables of counts for cliques of columns, given as places in the coding; an axis of codes for each column of a
-        clique, in its order. Not releasable."""
+        """Tables of counts, one for each clique (a set of columns by their places in the coding), with an axis of codes for
+        each of its columns, in its order: not releasable."""
         return exact_marginals(coded, cliques, self._tables, salts, **self._settings)
 
     def exact_codes(self, coded: Coded, salts: Salts) -> Array:
@@ -73,7 +74,7 @@ class Data:
         return exact_codes(coded, self._tables, salts, **self._settings)
 
     def check_rows(self, scan: Scan) -> Engine:
-        """Refuse, from the schema of the data alone, rows that cannot be read; else the engine."""
+        """The engine that reads these rows, or an error where they cannot be read; from the schema of the data alone."""
         check_sources(scan, self._tables)
         return engine_of(self._tables[scan.rows.sources[0].name])
 
@@ -86,8 +87,8 @@ class Data:
         return self._tables
 
     def extended(self, records: list[Any], put: Callable[[Any, list[Any]], Any]) -> "Data":
-        """The same data with more rows, each a mapping by column, at the end of a table in memory: for audits, which put
-        canaries into made-up inputs."""
+        """The same data with more rows, each a mapping by column, at the end of its one table, in memory; `put` joins a
+        table and the rows. For audits, which put canaries into made-up inputs."""
         if len(self._tables) != 1:
             raise InvalidData(
                 "records go into data of one table; of several, put them into the one that is meant by hand"
@@ -102,7 +103,7 @@ class Data:
         return any(_same_source(one, two) for one in self._tables.values() for two in other._tables.values())
 
     def joined(self, other: "Data") -> "Data":
-        """Both; one name stands for one table."""
+        """The tables of both; one name must stand for one table."""
         for name, table in other._tables.items():
             if name in self._tables and not _same_source(self._tables[name], table):
                 raise InvalidParameter(f"two different tables are called {name!r}: give one of them another name=")
@@ -118,7 +119,9 @@ def _same_source(one: object, two: object) -> bool:
 
 
 def drawn_salts(source: "noise.Source | None" = None) -> Salts:
-    """Fresh salts for the choice of rows: no row is preferred for what it holds. Privacy does not rest on them.
+    """Fresh random numbers for the choice of rows where there are too many: no row is preferred for what it holds.
+
+    Privacy does not rest on them.
 
     >>> len(drawn_salts())
     5

@@ -1,4 +1,7 @@
-"""Copies of a mechanism with its state: to see whether it keeps something, and whether a number that it holds is noise."""
+"""Copies of a mechanism with its state, and copies in which one number that it holds is another.
+
+The first show whether it keeps something from run to run, the second whether a number that it holds serves as its noise.
+"""
 
 import copy
 import functools
@@ -8,15 +11,15 @@ from numbers import Number
 from typing import Any
 
 _CONTAINERS = (dict, list, set, bytearray)
-_SHARED = (types.ModuleType, types.BuiltinFunctionType, type)
+_SHARED = (types.ModuleType, types.BuiltinFunctionType, type)  # never copied, whatever is kept in them
 _MOST_NUDGES = 16  # numbers of an input that are moved, one at a time: time against reach
-_NUDGE = 1024  # on every grid that noise is likely to lie on
+_NUDGE = 1024  # a multiple of every likely step of noise: a number that is moved stays on its grid
 
 Memo = dict[int, Any]
 
 
 def twin_of(mechanism: object) -> Any | None:
-    """A copy with the state of this moment, to be run beside the first one; None when there is no state to copy.
+    """A copy with the state of this moment, to be run beside the original; None where none can be made.
 
     >>> def counted(value, seen=[]):
     ...     seen.append(value)
@@ -28,24 +31,27 @@ def twin_of(mechanism: object) -> Any | None:
     if isinstance(mechanism, types.BuiltinFunctionType | type):
         return None
     try:
-        return _kept(mechanism, {}, names=True)
+        return _copied(mechanism, {}, names=True)
     except Exception:
         return None
 
 
-def _kept(value: object, memo: Memo, *, names: bool = False) -> Any:
-    """A copy of what a mechanism keeps; what cannot be copied (locks, files, generators) is shared."""
+def _copied(value: object, memo: Memo, *, names: bool = False) -> Any:
+    """A copy of a mechanism or of what it holds; what cannot be copied (locks, files, generators) is shared.
+
+    With `names` the globals that its code names are copied too: a twin that runs beside the original needs its own.
+    """
     if id(value) in memo:
         return memo[id(value)]
-    if hasattr(value, "cache_clear") and hasattr(value, "__wrapped__"):
-        memo[id(value)] = _remembering(_kept(value.__wrapped__, memo))
+    if hasattr(value, "cache_clear") and hasattr(value, "__wrapped__"):  # functools.cache or lru_cache
+        memo[id(value)] = _remembering(_copied(value.__wrapped__, memo))
         return memo[id(value)]
     if isinstance(value, types.FunctionType):
         return _function_twin(value, memo, names=names)
     if isinstance(value, _SHARED):
         return value
     if isinstance(value, functools.partial):
-        parts = (_kept(part, memo) for part in (value.func, value.args, value.keywords))
+        parts = (_copied(part, memo) for part in (value.func, value.args, value.keywords))
         function, given, keywords = parts
         return functools.partial(function, *given, **keywords)
     try:
@@ -55,16 +61,19 @@ def _kept(value: object, memo: Memo, *, names: bool = False) -> Any:
 
 
 def _remembering(inner: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with a cache of its own, empty yet."""
+    """The function with a new, empty cache: what an old one holds cannot be read out."""
     return functools.cache(inner)
 
 
 def _function_twin(function: types.FunctionType, memo: Memo, *, names: bool) -> types.FunctionType:
-    """The same code with copies of what it keeps: closure, defaults, and among the globals of its module that it names
-    the containers, and the functions with what they keep. A function without anything to keep is its own twin."""
+    """The same code with copies of what it holds: its closure, its defaults and its attributes.
+
+    With `names` also the globals that its code names, if they are containers or functions of its own module. A function
+    that holds nothing is its own twin.
+    """
     space = function.__globals__
     named = [name for name in function.__code__.co_names if name in space] if names else []
-    held = [name for name in named if isinstance(space[name], _CONTAINERS) or _of_module(space[name], space)]
+    held = [name for name in named if isinstance(space[name], _CONTAINERS) or _is_function_of(space[name], space)]
     if not (function.__closure__ or function.__defaults__ or function.__kwdefaults__ or function.__dict__ or held):
         return function
     cells = tuple(types.CellType() for _ in function.__closure__ or ())
@@ -73,25 +82,26 @@ def _function_twin(function: types.FunctionType, memo: Memo, *, names: bool) -> 
     memo[id(function)] = twin  # before its parts: a function may hold itself
     for cell, original in zip(cells, function.__closure__ or (), strict=True):
         try:
-            cell.cell_contents = _kept(original.cell_contents, memo, names=names)
+            cell.cell_contents = _copied(original.cell_contents, memo, names=names)
         except ValueError:  # not filled yet
             continue
     for name in held:
-        copies[name] = _kept(space[name], memo, names=True)
-    twin.__defaults__ = _kept(function.__defaults__, memo)
-    twin.__kwdefaults__ = _kept(function.__kwdefaults__, memo)
-    twin.__dict__.update({name: _kept(part, memo) for name, part in function.__dict__.items()})
+        copies[name] = _copied(space[name], memo, names=True)
+    twin.__defaults__ = _copied(function.__defaults__, memo)
+    twin.__kwdefaults__ = _copied(function.__kwdefaults__, memo)
+    twin.__dict__.update({name: _copied(part, memo) for name, part in function.__dict__.items()})
     return twin
 
 
-def _of_module(value: object, space: dict[str, Any]) -> bool:
+def _is_function_of(value: object, space: dict[str, Any]) -> bool:
+    """True for a function, cached or not, of the module with these globals."""
     inner = getattr(value, "__wrapped__", value) if hasattr(value, "cache_clear") else value
     return isinstance(inner, types.FunctionType) and inner.__globals__ is space
 
 
 def nudged(mechanism: object) -> Iterator[Any]:
-    """Copies in each of which one number that the mechanism holds is another one: in a closure, a default, an argument
-    of a partial, or an attribute.
+    """Copies in each of which one number that the mechanism holds is larger by `_NUDGE`: a number in its closure, a
+    default, an argument of a partial, or an attribute.
 
     >>> def shifted(by):
     ...     return lambda value: value + by
@@ -112,7 +122,7 @@ def nudged(mechanism: object) -> Iterator[Any]:
         yield from _nudged_function(mechanism)
     elif not isinstance(mechanism, _SHARED) and hasattr(mechanism, "__dict__"):
         for name in [name for name, number in vars(mechanism).items() if _is_number(number)][:_MOST_NUDGES]:
-            other = _kept(mechanism, {})
+            other = _copied(mechanism, {})
             if other is not mechanism:
                 vars(other)[name] = vars(other)[name] + _NUDGE
                 yield other
@@ -135,7 +145,7 @@ def _nudged_function(function: types.FunctionType) -> Iterator[Any]:
 
 
 def holds_an_iterator(mechanism: object) -> bool:
-    """True if a function holds something that is used up from run to run and cannot be copied.
+    """True if the closure of a function holds an iterator: runs use it up, and it cannot be copied.
 
     >>> def counting(steps):
     ...     return lambda value: value + next(steps)
@@ -147,6 +157,7 @@ def holds_an_iterator(mechanism: object) -> bool:
 
 
 def _content(cell: types.CellType) -> Any:
+    """The value in a cell of a closure; None while there is none."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -154,7 +165,7 @@ def _content(cell: types.CellType) -> Any:
 
 
 def _is_number(value: object) -> bool:
-    """Numbers and arrays of them; what is true or false is no noise."""
+    """True for numbers and arrays of numbers; not for True and False, which are no noise."""
     if isinstance(value, bool):
         return False
     return isinstance(value, Number) or (hasattr(value, "dtype") and getattr(value.dtype, "kind", "") in "iuf")

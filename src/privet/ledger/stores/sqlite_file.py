@@ -44,7 +44,7 @@ NETWORK_FILESYSTEMS |= {"vboxsf", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs",
 _TOP = f"SELECT {COLUMNS}, sums, upto_seq FROM entry LEFT JOIN balance ON scope = 'dataset' ORDER BY seq DESC LIMIT 1"
 _APPEND = f"INSERT INTO entry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _KEEP = "INSERT " + KEEP.format(s="", m="?")  # no prefix before the table's name; a value is marked by ?
-# What Python may find in the columns of an entry, in their order: key and loss may be NULL, nothing else.
+# The types that Python may find in the columns of an entry, in their order: only key and loss may be NULL.
 _TYPES = {(int, bytes, bytes, str, str, key, loss, str, str) for key in (str, type(None)) for loss in (str, type(None))}
 
 
@@ -70,7 +70,8 @@ def filesystem_of(path: Path) -> str:
 
 
 def refuse_places(path: Path) -> None:
-    """Refuse a folder that is not there, and a file system on which SQLite cannot keep writers apart.
+    """Nothing for a place where a ledger may lie; an error for a folder that is not there, and for a file system on which
+    SQLite cannot keep writers apart.
 
     >>> refuse_places(Path("/tmp/visits.ledger"))
     """
@@ -85,8 +86,8 @@ def refuse_places(path: Path) -> None:
 
 
 def recognise(connection: sqlite3.Connection, name: str) -> None:
-    """Refuse a database that is not a ledger, or a newer one, before anything in it is touched. An empty one passes: it
-    may become a ledger.
+    """Nothing for a ledger of this version, or an empty database, which may become one; an error for any other database,
+    before anything in it is touched.
     """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -110,7 +111,7 @@ def _pristine() -> tuple[tuple[str, ...], ...]:
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Turn an empty database into an empty ledger."""
+    """An empty ledger, in the place of an empty database."""
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
     for sql in SCHEMA.values():
@@ -154,8 +155,10 @@ class SqliteTxn(SqlTxn):
         return entry_of(row)
 
     def begin(self) -> Entry | None:
-        """The last entry, to be asked for once the transaction has begun. The data set's row of the balance cache is read
-        in the same statement, which saves a second one, and kept until something is appended.
+        """The last entry; to be called first in a transaction.
+
+        One statement reads it together with the data set's row of the balance cache, instead of two: `head` and `sums`
+        answer from what it read, until something is appended.
         """
         row = self._connection.execute(_TOP).fetchone()
         if row is None:
@@ -198,12 +201,12 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Does somebody else hold what is needed?"""
+    """True if the error says that another connection holds a lock that is needed."""
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def checkpoint(connection: sqlite3.Connection) -> None:
-    """Bring the log into the file, as far as that goes now. A disk without room for it may still be read."""
+    """The write-ahead log, moved into the file as far as that goes now. A full disk is no error: it can still be read."""
     try:
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     except sqlite3.OperationalError as error:
