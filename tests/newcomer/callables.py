@@ -62,6 +62,26 @@ def made_from_classes() -> dict[str, Callable[..., Any]]:
     return found
 
 
+# What objects of ours ask of each other: stored prices and designs, parts of a plan, small ones for tests.
+_PLUMBING = {"examples", "from_body", "planned", "worth_trying", "named", "taken_from"}
+_ASKED = ("for_budget", "for_error", "candidates", "start", "release", "explain")
+
+
+def typed_methods() -> Iterator[tuple[str, Callable[..., Any], bool]]:
+    """What people type of a class that is a door: name, function, and whether the class itself is asked for it.
+
+    Whatever makes its objects, and the questions that newcomers put to the class where they mean an object of it.
+    """
+    for place, kind in public().items():
+        if not isinstance(kind, type) or not is_door(kind):
+            continue
+        for name, member in inspect.getmembers_static(kind):
+            of_class = isinstance(member, classmethod | staticmethod)
+            known = not name.startswith("_") and name not in _PLUMBING
+            if (of_class and known) or (name in _ASKED and inspect.isfunction(member)):
+                yield f"{place}.{name}", getattr(kind, name), of_class
+
+
 def ledger() -> pv.Ledger:
     """A small ledger in memory that has paid once."""
     made = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0, delta=1e-6))

@@ -1,4 +1,4 @@
-"""Six common mistakes at every door: it works, or an error of ours says what to do."""
+"""Eight common mistakes at every door: it works, or an error of ours says what to do."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from privet.errors import PrivetError
-from tests.newcomer.callables import functions_and_classes, made_from_classes, methods
+from tests.newcomer.callables import functions_and_classes, is_door, made_from_classes, methods, typed_methods
 
 FRAME = pd.DataFrame({"age": [30, 40], "city": ["a", "b"]})
 MISTAKES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
@@ -17,6 +17,8 @@ MISTAKES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "a text": (("one",), {}),
     "None": ((None,), {}),
     "a data frame": ((FRAME,), {}),
+    "not a number": ((float("nan"),), {}),
+    "less than nothing": ((-1.0,), {}),
 }
 
 
@@ -51,3 +53,19 @@ def test_what_classes_make():
 
 def test_methods_of_objects():
     assert complaints(dict(methods())) == []
+
+
+def test_what_people_type_of_a_class_is_a_door():
+    """Else no law above meets it, and a wrong call ends in a bare TypeError."""
+    assert [name for name, call, _ in typed_methods() if not is_door(call)] == []
+
+
+def test_methods_that_are_asked_of_the_class():
+    assert complaints({name: call for name, call, of_class in typed_methods() if not of_class}) == []
+
+
+def test_a_method_that_is_no_door_is_found():
+    def for_budget(self, *, horizon: int) -> int:
+        return horizon
+
+    assert len(complaints({"plain": for_budget})) == len(MISTAKES)

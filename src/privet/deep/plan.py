@@ -248,6 +248,7 @@ class Plan(Shown):
             return ()
         return dp_sgd_ladder(self.noise_multiplier, q=self.sampling.q, steps=self.total_steps, delta=self.delta)
 
+    @door
     def explain(self) -> str:
         """The plan in words and its price: by the lectures' four analyses, where it is sampled as they say, and by ours.
 
@@ -307,6 +308,7 @@ class Plan(Shown):
         return json.dumps(self.to_dict(), sort_keys=True)
 
     @classmethod
+    @door
     def from_dict(cls, body: Any) -> "Plan":
         """Back from `to_dict`. A plan with a noise that does not keep its promise is refused."""
         if not isinstance(body, dict) or not isinstance(body.get("unit", {}), dict):
@@ -316,6 +318,7 @@ class Plan(Shown):
         return cls(**{**body, "sampling": sampling_from_dict(body.get("sampling")), "unit": unit, "clip": clip})
 
     @classmethod
+    @door
     def from_json(cls, text: str) -> "Plan":
         """Back from `to_json`."""
         try:

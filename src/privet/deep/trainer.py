@@ -124,6 +124,7 @@ class Trainer:
         """
         return self._gradients.check(dataset, form)
 
+    @door
     def fit(
         self,
         dataset: Any,

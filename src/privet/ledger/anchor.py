@@ -106,6 +106,7 @@ class AnchorFile:
             set_frozen(self, **{name: None if value is None else os.path.abspath(value)})
 
     @staticmethod
+    @door
     def of(anchor: object) -> "AnchorFile | None":
         """A path means an anchor file without a key."""
         if anchor is None or isinstance(anchor, AnchorFile):

@@ -160,6 +160,7 @@ class Budget:
         return {"rule": _filter_to_dict(self.filter), "delta": repr(self.delta)}
 
     @classmethod
+    @door
     def from_dict(cls, document: dict[str, Any]) -> "Budget":
         """Inverse of `to_dict`."""
         try:

@@ -10,6 +10,7 @@ import numpy as np
 
 from privet import mechanisms, noise
 from privet._cache import kept_property
+from privet._calls import door
 from privet._numerics import Array, up
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
@@ -108,6 +109,7 @@ class OLH(_OverCells, FrequencyProtocol):
         set_frozen(self, cells=self._checked_cells())
 
     @classmethod
+    @door
     def binary(cls, *, k: int, epsilon: float) -> "OLH":
         """Binary local hashing: two cells."""
         return cls(k=k, epsilon=epsilon, cells=2)

@@ -12,6 +12,7 @@ import numpy as np
 
 from privet import noise
 from privet._cache import kept_property
+from privet._calls import door
 from privet._numerics import Array, down, up
 from privet._validate import above, at_least, count, finite, flag, fraction, open_fraction, set_frozen
 from privet.errors import BudgetExceeded, InvalidParameter
@@ -169,6 +170,7 @@ class AboveThreshold(Mechanism[Any, Any]):
     def _in_steps(self, scale: float) -> Fraction:
         return self._grid.length(scale)
 
+    @door
     def start(self, *, source: Source = None) -> "ThresholdStream":
         """A stream for queries asked one by one; the price of the whole stream is due now."""
         stream: ThresholdStream = self._pass(

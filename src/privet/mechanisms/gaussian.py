@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from privet import noise
+from privet._calls import door
 from privet._numerics import Array, ndtr, ndtri
 from privet.errors import InvalidParameter, NoGuarantee
 from privet.mechanisms.families.additive import AdditiveMechanism
@@ -52,6 +53,7 @@ class Gaussian(AdditiveMechanism):
         return {"scale": scale_for(_multiplier(target), sensitivity)}
 
     @classmethod
+    @door
     def classic(
         cls, *, epsilon: float, delta: float, sensitivity: float | Fraction | Sensitivity, unit: Unit | None = None
     ) -> "Gaussian":

@@ -7,6 +7,7 @@ from typing import Unpack, final
 
 import numpy as np
 
+from privet._calls import door
 from privet.mechanisms.estimate import Estimate
 from privet.mechanisms.families.response import (
     ResponseMechanism,
@@ -39,6 +40,7 @@ class RandomizedResponse(ResponseMechanism):
     name = "randomized_response"
 
     @classmethod
+    @door
     def warner(cls) -> "RandomizedResponse":
         """Warner's survey with fair coins: heads, the truth; tails, a fair answer. Epsilon is ln 3."""
         return cls(truth=Fraction(3, 4))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from privet._calls import door
 from privet._numerics import LARGEST_EXPONENT, round_up
 from privet._validate import at_least, open_fraction, set_frozen
 from privet.errors import InvalidParameter
@@ -36,6 +37,7 @@ class RandomizedResponseLoss(PrivacyLoss):
         set_frozen(self, epsilon=at_least("epsilon", self.epsilon, 0.0))
 
     @classmethod
+    @door
     def from_lie_probability(cls, lie: float, *, unit: Unit | None = None) -> "RandomizedResponseLoss":
         """The price of reporting the opposite bit with probability `lie` <= 1/2.
 

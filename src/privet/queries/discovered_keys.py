@@ -162,9 +162,8 @@ class DiscoveredKeys(Mechanism[Any, dict[str, Any]]):
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
         """Of the count of one key before it is selected."""
-        return ErrorBar(
-            radius("laplace", self.scale, (1.0,), confidence), confidence, "a count before selection", around=False
-        )
+        level = open_fraction("confidence", confidence)
+        return ErrorBar(radius("laplace", self.scale, (1.0,), level), level, "a count before selection", around=False)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

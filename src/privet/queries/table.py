@@ -146,6 +146,7 @@ class Table(Described):
         return write_schema(self.columns, self.rows.unit)
 
     @staticmethod
+    @door
     def draft(source: object, *, look: bool = False, separator: str | None = None, decimal: str | None = None) -> str:
         """A schema with the names and kinds of the columns; bounds are marked to be filled in, never read from the data.
 

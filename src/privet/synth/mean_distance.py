@@ -8,6 +8,7 @@ from typing import Any, Unpack, final
 
 import numpy as np
 
+from privet._calls import door
 from privet._numerics import Array
 from privet._validate import count, instance, items, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
@@ -78,6 +79,7 @@ class MeanDistance(Algorithm[Data, float]):
             set_frozen(self, at=open_fraction("at", self.at))
 
     @classmethod
+    @door
     def of(
         cls, coded: Coded, cliques: Any, shares: Iterable[Array], *, rows: int, **promise: Unpack[Promise]
     ) -> "MeanDistance":

@@ -74,6 +74,7 @@ class Synthesizer(ABC):
 
     @final
     @spelt_out
+    @door
     def plan(self, schema: Schema, **promise: Unpack[Promise]) -> Any:
         """The plan of a fit, from public facts alone: `loss`, `describe()`; no data are looked at, nothing is paid.
 

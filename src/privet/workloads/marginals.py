@@ -38,6 +38,7 @@ class Marginals(Workload):
             raise InvalidParameter("attributes must name each table once")
 
     @classmethod
+    @door
     def all_ways(cls, domain: tuple[int, ...], ways: int) -> "Marginals":
         """All tables over `ways` attributes.
 

@@ -56,6 +56,7 @@ class RangeQueries:
             instance("unit", self.unit, Unit)
         count("max_rows", self.max_rows, 1)
 
+    @door
     def plan(self, *, strategy: Strategy | None = None, **promise: Unpack[Promise]) -> Plan:
         """Every candidate with its error; no data, no charge.
 
@@ -69,6 +70,7 @@ class RangeQueries:
             as_workload(self.workload), None if strategy is None else [as_strategy(strategy)], facts, promise
         )
 
+    @door
     def for_budget(
         self, *, strategy: Strategy | AdaptiveStrategy | None = None, **promise: Unpack[Promise]
     ) -> LinearQueries | AdaptiveQueries:
@@ -80,6 +82,7 @@ class RangeQueries:
             )
         return self.plan(strategy=strategy, **promise).mechanism
 
+    @door
     def release(
         self,
         histogram: object,
@@ -98,6 +101,7 @@ class RangeQueries:
         """These queries about this histogram: what `ledger.release(question, epsilon=...)` takes."""
         return HistogramQuestion(self, histogram, strategy)
 
+    @door
     def for_error(self, *, within: float, confidence: float = 0.95, strategy: Strategy | None = None) -> float:
         """The smallest epsilon (pure) at which the interval of a typical query is at most `within`.
 

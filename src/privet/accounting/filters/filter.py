@@ -58,6 +58,7 @@ class Filter(ABC):
     def rules(self) -> "tuple[Rule, ...]":
         """The rules that keep sums; a request passes when one of them still holds with it."""
 
+    @door
     def start(self, unit: Unit | None = None) -> "FilterState":
         """The state with nothing spent. Without a unit the first charge decides about it."""
         return FilterState(self, tuple((0,) * len(rule.currencies) for rule in self.rules), unit)

@@ -43,6 +43,7 @@ class ContinualCount:
         if self.unit is not None:
             instance("unit", self.unit, Unit)
 
+    @door
     def candidates(self, **promise: Unpack[Promise]) -> tuple[Counter, ...]:
         """Every counter that keeps the promise, from the least mean squared error to the greatest.
 
@@ -55,14 +56,17 @@ class ContinualCount:
             found.append(SquareRootCount.for_budget(**facts, **promise))
         return tuple(sorted(found, key=lambda each: each.rmse))
 
+    @door
     def for_budget(self, **promise: Unpack[Promise]) -> Counter:
         """The counter of least mean squared error."""
         return self.candidates(**promise)[0]
 
+    @door
     def explain(self, *, confidence: float = 0.95, **promise: Unpack[Promise]) -> str:
         """The tables of all candidates, the best first."""
         return "\n\n".join(each.explain(confidence) for each in self.candidates(**promise))
 
+    @door
     def start(self, *, source: Source = None, **promise: Unpack[Promise]) -> CountStream:
         """A stream of the best counter, paid by the ledger in force."""
         return self.for_budget(**promise).start(source=source)

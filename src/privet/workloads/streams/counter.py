@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, Self, final
 import numpy as np
 
 from privet._cache import kept_property, remember
+from privet._calls import door
 from privet._numerics import Array, root_up, up
 from privet._validate import above, count, instance, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
@@ -164,6 +165,7 @@ class Counter(Mechanism[Any, Any]):
         return listed
 
     @final
+    @door
     def start(self, *, source: Source = None) -> CountStream:
         """A stream for counts that come in one by one; the price of the whole stream is due now.
 
@@ -205,6 +207,7 @@ class Counter(Mechanism[Any, Any]):
         return ErrorBar(_bars(self, len(prepared)), 0.95, joint=False)
 
     @final
+    @door
     def explain(self, confidence: float = 0.95) -> str:
         """A table of how far off the sums are, step by step, known before anything is paid."""
         open_fraction("confidence", confidence)
