@@ -1,8 +1,10 @@
 """A column without any value: its type in a frame or a file says that there is none, and its neighbour's says another."""
 
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -17,6 +19,18 @@ MADE: dict[str, Any] = {
     "Arrow": lambda n, _: pa.table({"a": pa.nulls(n)}),
     "pandas over Arrow": lambda n, _: pd.DataFrame({"a": pd.array([None] * n, dtype=pd.ArrowDtype(pa.null()))}),
     "pandas": lambda n, _: pd.DataFrame({"a": pd.Series([None] * n, dtype=object)}),
+    "pandas, read from a file": lambda n, _: pd.read_csv(StringIO("a,b\n" + ",1\n" * n), dtype={"b": "int64"})[["a"]],
+    "pandas, read as nullable": lambda n, _: pd.read_csv(
+        StringIO("a,b\n" + ",1\n" * n), dtype_backend="numpy_nullable"
+    )[["a"]],
+    "pandas, of floats": lambda n, _: pd.DataFrame({"a": pd.Series([float("nan")] * n, dtype="float64")}),
+    "pandas, of nullable floats": lambda n, _: pd.DataFrame({"a": pd.array([None] * n, dtype="Float64")}),
+    "pandas, without categories": lambda n, _: pd.DataFrame({"a": pd.Series([None] * n, dtype="category")}),
+    "pandas, objects that are not a number": lambda n, _: pd.DataFrame(
+        {"a": pd.Series([float("nan")] * n, dtype=object)}
+    ),
+    "pandas, objects that are missing": lambda n, _: pd.DataFrame({"a": pd.Series([pd.NA] * n, dtype=object)}),
+    "pandas, objects that are no time": lambda n, _: pd.DataFrame({"a": pd.Series([pd.NaT] * n, dtype=object)}),
     "list": lambda n, _: {"a": [None] * n},
 }
 
@@ -26,6 +40,12 @@ def parquet(n: int, folder: Path) -> str:
     return str(folder / "a.parquet")
 
 
+def csv(n: int, folder: Path) -> str:
+    (folder / "a.csv").write_text("a,b\n" + "".join((",1\n", '"",1\n')[i % 2] for i in range(n)))
+    return str(folder / "a.csv")
+
+
+MADE["CSV"] = csv
 MADE["Parquet"] = parquet
 
 COLUMNS: dict[str, tuple[Any, Any]] = {
@@ -50,3 +70,33 @@ def test_a_column_without_any_value_is_missing_whatever_it_is_declared(form: str
         there = ledger.release(table.where(table["a"] == value).agg(n=pv.count()), epsilon=1e3)
         rows = ledger.release(table.agg(n=pv.count()), epsilon=1e3)
         assert [int(each.value["n"][0]) for each in (there, rows)] == [0, n]
+
+
+@pytest.mark.parametrize("column", ["Category of texts", "Date", "Time", "Text"])
+@pytest.mark.parametrize("dtype", ["float64", "Int64", "Float64"])
+def test_nobodys_number_decides_whether_a_column_of_pandas_is_refused(column: str, dtype: str) -> None:
+    """Were such a column taken only without values, one person with a number would have it refused."""
+    declared, value = COLUMNS[column]
+    for held in ([None, None], [1, None]):
+        table = pv.Table(pd.DataFrame({"a": pd.Series(held, dtype=dtype)}), columns={"a": declared})
+        ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e4), unit=table.unit)
+        found = ledger.release(table.where(table["a"] == value).agg(n=pv.count()), epsilon=1e3)
+        assert int(found.value["n"][0]) == 0
+
+
+@pytest.mark.parametrize("held", [np.array([1, 2]), np.array([True, False])])
+def test_a_type_that_no_column_without_values_has_is_refused(held: np.ndarray) -> None:
+    with pytest.raises(pv.errors.InvalidData, match="declared as one of 1 values"):
+        table = pv.Table(pd.DataFrame({"a": held}), columns={"a": pv.Category(["x"])})
+        ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), unit=table.unit)
+        ledger.release(table.where(table["a"] == "x").agg(n=pv.count()), epsilon=0.5)
+
+
+def test_a_column_without_any_value_in_spark(session: Any) -> None:
+    frame = session.sql("SELECT NULL AS a FROM range(3)")
+    assert dict(frame.dtypes) == {"a": "void"}
+    for declared, value in COLUMNS.values():
+        table = pv.Table(frame, columns={"a": declared})
+        ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e4), unit=table.unit)
+        there = ledger.release(table.where(table["a"] == value).agg(n=pv.count()), epsilon=1e3)
+        assert int(there.value["n"][0]) == 0

@@ -29,6 +29,9 @@ class RawColumn(NamedTuple):
     missing: Array
 
 
+# What pandas reads a column as in which it finds no value (and a column of numbers). Where texts or days are declared it
+# is not refused, since a neighbour with one value has another type: numbers are no texts, in a list of objects either.
+_VALUELESS = {"float64", "Int64", "Float64"}
 _KINDS: dict[str, Raw] = {"i": "int", "u": "int", "f": "float", "b": "bool", "M": "days", "U": "text", "T": "text"}
 
 
@@ -120,6 +123,8 @@ def raw_column(name: str, held: object, column: Column | None = None) -> RawColu
 
 
 def _of_pandas(name: str, column: Any, declared: Column | None) -> RawColumn:
+    if str(column.dtype) in _VALUELESS and _is_no_number(declared):
+        return _objects(np.full(len(column), None, dtype=object), declared)
     if isinstance(column.dtype, np.dtype):
         return _of_array(name, column.to_numpy(), declared)
     if not hasattr(column, "iloc"):  # an index, or an array of pandas' own
@@ -147,13 +152,17 @@ def _of_pandas(name: str, column: Any, declared: Column | None) -> RawColumn:
     return _of_array(name, plain, declared)._replace(missing=missing)
 
 
+def _is_no_number(declared: Column | None) -> bool:
+    return isinstance(declared, Text | Date | Time) or (isinstance(declared, Category) and declared.texts)
+
+
 def _of_categories(name: str, column: Any, declared: Column | None) -> RawColumn:
     """Each row's category; not by a cast, which fails where one is missing."""
     listed, codes = column.cat.categories, column.cat.codes.to_numpy()
+    if not len(listed):  # the type itself says that there is no value
+        return _objects(np.full(len(codes), None, dtype=object), declared)
     one = _of_pandas(name, listed.to_series(), declared)
     missing = codes < 0
-    if not len(one.values):
-        return RawColumn(one.kind, np.zeros(len(codes), dtype=one.values.dtype), np.ones(len(codes), dtype=bool))
     places = np.where(missing, 0, codes)
     return RawColumn(one.kind, one.values[places], missing | one.missing[places])
 

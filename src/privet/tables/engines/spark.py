@@ -37,6 +37,7 @@ _KINDS: dict[str, Raw] = {
     "float": "float",
     "double": "float",
     "string": "text",
+    "void": "text",  # no value at all, which reads as any kind
     "boolean": "bool",
     "date": "date",
     "timestamp": "time",
