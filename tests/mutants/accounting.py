@@ -120,14 +120,14 @@ plant(
 plant(
     "the larger of two deltas",
     "Rdp._delta",
-    "round_up(delta0 + delta)",
-    "max(delta0, delta)",
+    "round_up(_set_aside(loss) + delta)",
+    "max(_set_aside(loss), delta)",
     ASIDE,
 )
 plant(
     "failures not taken out of delta",
     "Rdp._epsilon",
-    "round_down(delta - loss.rdp(np.array([2.0])).delta0)",
+    "round_down(delta - _set_aside(loss))",
     "delta",
     ASIDE,
 )
