@@ -1,6 +1,9 @@
 """The part of a person: by the own id alone, whatever the ids of others are."""
 
 import enum
+from decimal import Decimal
+from fractions import Fraction
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -83,3 +86,39 @@ def test_a_huge_id_is_a_person_like_others():
     assert len(parts) > 20
     assert min(parts) >= 0
     assert partition.assign(pd.Series([1, 2, 1j])).tolist() == [*partition.assign([1, 2]), -1]
+
+
+def test_equal_numbers_are_one_person_whatever_their_type():
+    partition = pate.KeyedPartition(1000, KEY)
+    wanted = partition.assign([1, 2, 3]).tolist()
+    for kind in (Decimal, Fraction, float, np.longdouble, np.float32):
+        assert partition.assign([kind(each) for each in (1, 2, 3)]).tolist() == wanted
+    assert partition.assign([Decimal("1.00"), Decimal("2"), Decimal("0.3E+1")]).tolist() == wanted
+    assert partition.assign(pd.Series([Decimal(1), 2.0, Fraction(3)], dtype=object)).tolist() == wanted
+    assert partition.assign([Decimal("0E+999999999")]).tolist() == partition.assign([0]).tolist()
+    assert partition.assign([Decimal("1E+400")]).tolist() == partition.assign([10**400]).tolist()
+    nobody = [
+        Decimal("1.5"),
+        Decimal("NaN"),
+        Decimal("sNaN"),
+        Decimal("Infinity"),
+        Decimal("1E+999999999"),
+        Fraction(1, 3),
+    ]
+    assert partition.assign([*nobody, 1]).tolist() == [-1] * len(nobody) + wanted[:1]
+    for library, make in (("pyarrow", "array"), ("polars", "Series")):
+        held = getattr(pytest.importorskip(library), make)([Decimal("1.00"), Decimal("2.00"), Decimal("3.00")])
+        assert partition.assign(held).tolist() == wanted
+
+
+def test_identifiers_are_persons():
+    partition = pate.KeyedPartition(1000, KEY)
+    held = [UUID(int=i) for i in range(200)]
+    parts = partition.assign(held)
+    assert parts.min() >= 0
+    assert len(set(parts.tolist())) > 150
+    assert np.array_equal(partition.assign(pd.Series([UUID(str(each)) for each in held])), parts)
+    assert partition.assign([*held, "x", 3])[:-2].tolist() == parts.tolist()
+    assert (
+        partition.assign([str(each) for each in held]).tolist() != parts.tolist()
+    )  # as 17 and "17", which are not equal

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -108,7 +109,14 @@ def test_identifiers_beyond_64_bits_are_persons() -> None:
     assert asked({"a": np.arange(4), "id": ids}, None, Person("id", max_rows=1))[0] == 4
 
 
-KINDS = {"uuid": UUID, "decimal": Decimal, "text": str, "float": float, "bytes": lambda i: i.to_bytes(2, "big")}
+KINDS = {
+    "uuid": UUID,
+    "decimal": Decimal,
+    "fraction": Fraction,
+    "text": str,
+    "float": float,
+    "bytes": lambda i: i.to_bytes(2, "big"),
+}
 
 
 @pytest.mark.parametrize("made", KINDS.values(), ids=KINDS)

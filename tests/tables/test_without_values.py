@@ -86,9 +86,9 @@ def test_nobodys_number_decides_whether_a_column_of_pandas_is_refused(column: st
 
 @pytest.mark.parametrize("held", [np.array([1, 2]), np.array([True, False])])
 def test_a_type_that_no_column_without_values_has_is_refused(held: np.ndarray) -> None:
+    table = pv.Table(pd.DataFrame({"a": held}), columns={"a": pv.Category(["x"])})
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), unit=table.unit)
     with pytest.raises(pv.errors.InvalidData, match="declared as one of 1 values"):
-        table = pv.Table(pd.DataFrame({"a": held}), columns={"a": pv.Category(["x"])})
-        ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), unit=table.unit)
         ledger.release(table.where(table["a"] == "x").agg(n=pv.count()), epsilon=0.5)
 
 

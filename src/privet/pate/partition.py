@@ -2,7 +2,10 @@
 
 import hashlib
 from dataclasses import dataclass, field
+from decimal import Decimal
+from numbers import Rational
 from typing import Any, final
+from uuid import UUID
 
 import numpy as np
 
@@ -14,6 +17,7 @@ from privet.pate.one_by_one import listed
 
 NOBODY = -1  # the part of a row without an id
 _LONG = 2**1024  # beyond all doubles, and below the 4,300 digits from which on Python refuses decimals
+_MOST_PLACES = 10_000  # of a Decimal that is read as a whole number: 1E+999999999 would fill the memory
 _IDS = "ids are whole numbers or texts, one for each row"
 
 
@@ -24,10 +28,11 @@ class KeyedPartition:
     """The part of each person, from 0 to `parts` - 1, by a keyed hash of the id: fixed for life, whoever else is there.
 
     A row that is added or removed changes one part and no other. All rows of a person lie in one part. Parts may be empty.
-    What is no id (None, NaN, a fraction) belongs to nobody, and is in no part: -1. Each id is read by itself, so that one
-    of another kind does not change how the others are read: 17 and 17.0 are one person, 17 and "17" are two. Where a data
-    frame holds ids as floats because one is missing, those beyond 2^53 have lost digits before they come here: make them
-    texts, or take a type with gaps (`Int64`).
+    What is no id (None, NaN, a fraction, a date) belongs to nobody, and is in no part: -1. Each id is read by itself, so
+    that one of another kind does not change how the others are read. Numbers that are equal are one person, whatever their
+    type (17, 17.0, `Decimal(17)`); 17 and "17" are two, and so are a `uuid.UUID` and its text. Where a data frame holds
+    ids as floats because one is missing, those beyond 2^53 have lost digits before they come here: make them texts, or
+    take a type with gaps (`Int64`).
     The key need not be secret; another key is another partition.
 
     >>> KeyedPartition(4, b"a public key").assign([17, 18, 17.0, None]).tolist()
@@ -63,19 +68,31 @@ def _ids(ids: Any) -> list[Any]:
 
 
 def _named(value: Any) -> tuple[bytes, bytes] | None:
-    """The kind and the bytes of an id; None where it is none. Columns with gaps hold whole numbers as floats, and with
-    one complex number all of them as such."""
+    """The kind and the bytes of an id; None where it is none."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, complex) and value.imag == 0.0:
-        value = value.real
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
     if isinstance(value, bytes):
         return b"bytes", bytes(value)
     if isinstance(value, str):
         return b"text", str.__str__(value).encode("utf-8", "surrogatepass")
-    if isinstance(value, int) and not isinstance(value, bool):
-        digits = b"%d" if abs(int(value)) < _LONG else b"%x"  # Python writes no number of many thousands of digits
-        return b"int", digits % int(value)
+    if isinstance(value, UUID):
+        return b"uuid", value.bytes
+    whole = _whole(value)
+    if whole is None:
+        return None
+    digits = b"%d" if abs(whole) < _LONG else b"%x"  # Python writes no number of many thousands of digits
+    return b"int", digits % whole
+
+
+def _whole(value: Any) -> int | None:
+    """The whole number that a number of any type is, or None. Columns with gaps hold whole numbers as floats, and with
+    one complex number all of them as such; those of databases hold Decimals."""
+    if isinstance(value, complex) and value.imag == 0.0:
+        value = value.real
+    if isinstance(value, Decimal) and value.is_finite() and (not value or value.adjusted() <= _MOST_PLACES):
+        return int(value) if value == value.to_integral_value() else None
+    if isinstance(value, float | np.floating) and value.is_integer():
+        return int(value)
+    if isinstance(value, Rational) and not isinstance(value, bool) and value.denominator == 1:
+        return int(value.numerator)
     return None

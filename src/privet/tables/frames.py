@@ -5,6 +5,7 @@ what does not fit counts as missing."""
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from numbers import Rational
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -254,8 +255,8 @@ def _person_text(value: object) -> str | None:
         return value.hex()
     if isinstance(value, Decimal):
         return str(int(value)) if value.is_finite() and abs(value) < 10**100 and value == int(value) else None
-    if isinstance(value, int | np.integer):
-        return str(int(value)) if abs(int(value)) < 10**100 else None
+    if isinstance(value, Rational | np.integer):
+        return str(int(value)) if value.denominator == 1 and abs(int(value)) < 10**100 else None
     if isinstance(value, float | np.floating):
         return str(int(value)) if np.isfinite(value) and float(value).is_integer() else None
     return value if isinstance(value, str) else None
