@@ -321,26 +321,46 @@ def test_fits_of_one_trainer_in_threads_do_not_disturb_each_other():
     assert all(np.array_equal(each, alone) for each in made)
 
 
-def test_while_steps_are_recorded_no_other_thread_records():
-    free = []
+def others_may_record():
+    """Whether another thread has its turn while this one waits."""
+    found = []
 
     def asked():
         if got := foreign._TURN.acquire(blocking=False):
             foreign._TURN.release()
-        free.append(got)
+        found.append(got)
+
+    thread = threading.Thread(target=asked)
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_while_a_program_is_made_no_other_thread_makes_one():
+    free = []
 
     def watched(outputs, targets):
-        thread = threading.Thread(target=asked)
-        thread.start()
-        thread.join()
+        free.append(others_may_record())
         return squared(outputs, targets)
 
     model = linear()
-    start, plan = Start(model, sgd(model), watched), plan_of(steps=5)
-    training = Training(plan=plan, start=start, divisor=4.0, knobs=Knobs("compiled"))
-    training.ready(Records(data()).form)
+    engine = plan_of().engine(model, watched, way="compiled")
+    point = {name: each.detach() for name, each in model.named_parameters()}
+    engine.program(point, *data(4), torch.ones(4, dtype=torch.bool))
     assert free
     assert not any(free)
+
+
+def test_while_sums_are_recorded_no_other_thread_sets_the_precision_of_products(monkeypatch):
+    free = []
+
+    def watched(work, device):
+        free.append((others_may_record(), torch.get_float32_matmul_precision()))
+        return captured(work, device)
+
+    monkeypatch.setattr(captured_step, "captured", watched)
+    step_of()
+    assert free[0] == (False, "highest")
 
 
 class FakeCuda:

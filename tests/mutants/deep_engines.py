@@ -11,6 +11,7 @@ CLIPPING = "tests/deep/test_clipping.py"
 COMPILED = "tests/deep/test_compiled.py"
 RECIPES = "tests/deep/test_recipes.py"
 RANKS = "tests/deep/test_ranks.py"
+RECORDED = "tests/deep/test_recorded_fits.py"
 DEEP_ENGINES = Table(RULES, ENGINES, MARGIN, BOOKKEEPING, ISOLATION)
 plant = DEEP_ENGINES.plant
 
@@ -283,4 +284,62 @@ plant(
     "known = [replace(use, given=a, gradient=g)",
     "known = [replace(use, given=2.0 * a, gradient=g)",
     "tests/deep/test_compiled.py",
+)
+
+plant(
+    "two threads record steps of one model at once",
+    "deep:Compiled.program",
+    "with own_turn():",
+    "if True:",
+    RECORDED,
+)
+plant(
+    "a graph is recorded on the current device, whichever the model is on",
+    "deep:engines.compiled.captured",
+    "torch.cuda.device(device):",
+    "torch.cuda.device(0):",
+    RECORDED,
+)
+plant(
+    "noise is added on the current device, not where the sum lies",
+    "deep:NoiseOnDevice.launch",
+    "with torch.cuda.device(self._where):",
+    "if True:",
+    RECORDED,
+)
+plant(
+    "what a model draws on the host is recorded as a constant",
+    "deep:Compiled._compiled",
+    "_generators() != before",
+    "False",
+    RECORDED,
+)
+plant(
+    "optimizers that begin elsewhere than at zero are recorded",
+    "deep:captured_step._can_be_recorded",
+    "return known and",
+    "return",
+    RECORDED,
+)
+plant(
+    "sums are taken where an optimizer has left the parameters",
+    "deep:CapturedStep.descend",
+    "self._back_in_place()",
+    "pass",
+    RECORDED,
+)
+plant(
+    "a record on another device ends the run",
+    "deep:Records._one",
+    "made = _joined(self._form, [made])",
+    "pass",
+    RECORDED,
+)
+
+plant(
+    "sums are recorded while another thread may allow rough products",
+    "deep:CapturedStep.__init__",
+    "with own_turn(), exact_products():",
+    "with exact_products():",
+    RECORDED,
 )
