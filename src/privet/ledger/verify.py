@@ -285,7 +285,7 @@ class Auditor:
             self.slices[entry.seq] = (entry.analyst, slice_key(entry.key, entry.seq))
 
     def _release(self, entry: Entry, facts: dict[str, Any]) -> None:
-        """What is open after a release: without the reservation, slice or run that paid for it."""
+        """The open payments after a release: without the reservation, slice or run that paid for it."""
         number = int(facts.get("reserve", 0))
         paid = self.open_reserves.pop(number, None) or self.slices.pop(number, None)
         if paid is None and number in self.runs:
