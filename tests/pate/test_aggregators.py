@@ -112,8 +112,28 @@ def test_thresholds_and_answers_are_counted():
     assert sure.release(table).value.tolist() == [0, -1, 0, -1, -1]
     all_of_them = pate.ConfidentGNMax(threshold=-1e9, sigma1=0.01, sigma2=0.01, queries=5, answers=5, classes=2)
     assert (all_of_them.release(table).value >= 0).all()
-    nobody = pate.ConfidentGNMax(threshold=1e9, sigma1=0.01, sigma2=0.01, queries=5, answers=5, classes=2)
-    assert nobody.release(table).value.tolist() == [-1] * 5
+    nobody = pate.ConfidentGNMax(threshold=10.0, sigma1=0.01, sigma2=0.01, queries=4, answers=4, classes=2)
+    assert nobody.release(votes([[9, 1], [5, 5], [8, 2], [2, 8]])).value.tolist() == [-1] * 4
+
+
+def test_a_threshold_above_the_number_of_teachers_is_refused_before_anything_is_paid():
+    noises = {"threshold": 11.0, "sigma1": 1.0, "sigma2": 1.0, "queries": 1, "answers": 1, "classes": 2}
+    for asked in (
+        lambda: pate.ConfidentGNMax(**noises, teachers=10),
+        lambda: pate.ConfidentGNMax.for_budget(
+            epsilon=1.0, delta=1e-5, threshold=11, queries=1, answers=1, classes=2, teachers=10
+        ),
+        lambda: pate.InteractiveGNMax(**noises, teachers=10, rounds=1, student=lambda labels: np.full((1, 2), 0.5)),
+        lambda: pate.VotePlan(teachers=10, queries=1, answers=1, sigma=1.0, threshold=11.0, sigma1=1.0),
+    ):
+        with pytest.raises(InvalidParameter, match="at most the number of teachers, 10"):
+            asked()
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=50.0, delta=1e-4))
+    unknown = pate.ConfidentGNMax(**noises)  # how many teachers there are is learnt with the votes, and is public
+    with pytest.raises(InvalidParameter, match="at most the number of teachers, 10"):
+        ledger.release(unknown, votes([[9, 1]]))
+    assert ledger.spent.epsilon == 0.0
+    assert pate.ConfidentGNMax(**(noises | {"threshold": 10.0}), teachers=10).threshold == 10.0
 
 
 def test_the_vector_of_thresholds_costs_what_single_ones_cost():

@@ -12,6 +12,7 @@ from privet._validate import above, count, finite, open_fraction, set_frozen
 from privet.errors import InvalidParameter
 from privet.pate.confident_gn_max import ConfidentGNMax
 from privet.pate.gn_max import GNMax
+from privet.pate.two_noises import check_threshold
 from privet.pate.vote_law import NormalVotes
 from privet.privacy import PrivacyLoss
 
@@ -63,6 +64,7 @@ class VotePlan:
         set_frozen(self, **whole, sigma=above("sigma", self.sigma, 0.0))
         if self.threshold is not None and self.sigma1 is not None:
             set_frozen(self, threshold=finite("threshold", self.threshold), sigma1=above("sigma1", self.sigma1, 0.0))
+            check_threshold(self.threshold, self.teachers)
 
     @property
     def loss(self) -> PrivacyLoss:

@@ -40,6 +40,7 @@ class TwoNoises:
         check_unit(self.unit, self.fixed_ids)
         ends = {name: above(name, getattr(self, name), 0.0) for name in ("sigma1", "sigma2")}
         set_frozen(self, threshold=finite("threshold", self.threshold), **ends, **whole)
+        check_threshold(self.threshold, self.teachers)
 
     def _thresholds(self, queries: int) -> Gaussian:
         """The noise on the largest counts of so many queries: a vector that a teacher moves by at most 1 in each."""
@@ -65,6 +66,21 @@ class TwoNoises:
 
     def _admit(self, value: Votes) -> None:
         check_votes(value, self.queries, self.classes, self.teachers)
+        check_threshold(self.threshold, value.teachers)
+
+
+def check_threshold(threshold: float, teachers: int | None) -> None:
+    """Refuse a threshold that no query reaches, however many of the teachers agree: all are paid for, and noise alone
+    would answer some.
+
+    >>> check_threshold(300, 250)
+    Traceback (most recent call last):
+    privet.errors.InvalidParameter: threshold must be at most the number of teachers, 250: no query would be answered
+    """
+    if teachers is not None and threshold > teachers:
+        raise InvalidParameter(
+            f"threshold must be at most the number of teachers, {teachers:,}: no query would be answered"
+        )
 
 
 def with_two_noises(make: Callable[..., Made], public: Mapping[str, Any], target: Guarantee, share: float) -> Made:
@@ -74,7 +90,7 @@ def with_two_noises(make: Callable[..., Made], public: Mapping[str, Any], target
 
     >>> from privet.pate import ConfidentGNMax
     >>> from privet.privacy import Unit
-    >>> public = {"threshold": 150, "queries": 100, "answers": 50, "classes": 2, "unit": Unit(), "fixed_ids": False}
+    >>> public = {"threshold": 15, "queries": 100, "answers": 50, "classes": 2, "unit": Unit(), "fixed_ids": False}
     >>> many = with_two_noises(ConfidentGNMax, public, Guarantee(2.0, 1e-5), 0.1)
     >>> known = with_two_noises(ConfidentGNMax, public | {"teachers": 20}, Guarantee(2.0, 1e-5), 0.1)
     >>> known.sigma1 < many.sigma1, known.sigma2 < many.sigma2
