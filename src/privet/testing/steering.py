@@ -51,12 +51,14 @@ def check_exact_numbers_are_seen(example: Example) -> None:
 
 @cache
 def _unseen(kind: type[Any]) -> tuple[Site, ...]:
-    """The places at which an exact number shows on none of the examples. The latest examples are asked first."""
-    seen: dict[Site, bool] = {}
-    for example in [*kind.examples()][::-1]:
-        for site in _sites(example):
-            if not seen.get(site, False):
-                seen[site] = any(_refuted(example, site) for _ in range(_TRIES))
+    """The places at which an exact number shows on none of the examples. The latest examples are asked first, and each once
+    before any is asked again: where one cannot show a place, another often does at once."""
+    asked = [(example, _sites(example)) for example in [*kind.examples()][::-1]]
+    seen = {site: False for _, sites in asked for site in sites}
+    for _ in range(_TRIES):
+        for example, sites in asked:
+            for site in sites:
+                seen[site] = seen[site] or _refuted(example, site)
     return tuple(site for site, found in seen.items() if not found)
 
 
