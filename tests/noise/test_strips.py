@@ -218,6 +218,77 @@ def test_what_does_not_fit_doubles_is_refused():
             strips.refuse_far(np.array([0, far]))
 
 
+def every_half_step(sampler, spoil=lambda prefixes, places: None):
+    """How often each number of steps comes out of `placed`, over all prefixes and all half steps of a strip: what the first
+    place of a half step does, and what its last one does. A number k is counted at k + 2^15.
+    """
+    half, found = 31 - sampler.shift, []
+    bound, scale = int(sampler.bounded) >> 48, math.ldexp(1.0, sampler.shift - 32)
+    prefixes = np.repeat(np.arange(2**16, dtype=np.uint16), 2 << sampler.shift)
+    for last in (0, (1 << half) - 1):
+        some = ((np.arange(2 << sampler.shift) << half) - 2**31 + last).astype(np.int32)
+        places, out, spare = np.tile(some, 2**16), np.empty(len(prefixes)), np.empty(len(prefixes))
+        spoil(prefixes, places)
+        which = np.empty(len(prefixes), dtype=np.int64)
+        open_ = strips._filled(prefixes, places, sampler._middles(1.0), scale, bound, out, spare, which)
+        found.append(np.bincount(np.delete(np.rint(out).astype(np.int64), which[:open_]) + 2**15, minlength=2**16))
+    return found
+
+
+def planned(sampler):
+    """The same numbers by what a rectangle is: two half steps for a number inside of a strip, one at each of its ends."""
+    wanted, wide = np.zeros(2**16, dtype=np.int64), 1 << sampler.shift
+    for strip, buckets in enumerate(sampler.law.buckets):
+        for near in (2**15 + strip * wide, 2**15 - (strip + 1) * wide):
+            wanted[near : near + wide] += buckets
+            wanted[near + 1 : near + wide + 1] += buckets
+    return wanted
+
+
+@pytest.mark.parametrize("sigma", [pytest.param(Fraction(1025), marks=pytest.mark.slow), Fraction(4001, 2) + 40])
+def test_all_prefixes_and_all_half_steps_are_the_rectangles(sigma):
+    """Counted, not drawn: strips of sixteen steps are narrow enough to try everything that 48 bits can do to a number."""
+    sampler = strips.Strips(sigma)
+    wanted = planned(sampler)
+    assert all((found == wanted).all() for found in every_half_step(sampler))
+    assert wanted.sum() == (2**16 - sampler.law.left) * 2 << sampler.shift
+
+    def stuck(prefixes, places):
+        places |= 1 << 31 - sampler.shift
+
+    def shared(prefixes, places):  # a bit that chooses the strip and the half step
+        places[:] = places & ~np.int32(1 << 31 - sampler.shift) | (prefixes & 1).astype(np.int32) << 31 - sampler.shift
+
+    def moved(prefixes, places):  # one prefix chooses the strip of the next
+        prefixes[prefixes == sampler.law.buckets[0] - 1] += 1
+
+    for twin in (stuck, shared, moved):
+        assert any((found != wanted).any() for found in every_half_step(sampler, twin))
+
+
+def test_what_is_left_is_the_law_less_the_rectangles_number_by_number(monkeypatch):
+    """Enclosures of the law of every number against what is counted: nothing is above it, and draws fit what is left."""
+    sampler, far, bits = strips.Strips(Fraction(4001, 2) + 40), 12_000, 60
+    law = module("rounded_gaussian").NormalCells(sampler.sigma)
+    low, high = np.array([law.upper(m, bits) for m in range(1, far + 2)]).T  # of numbers from m on
+    counted = planned(sampler)[2**15 :] << bits - 17 - sampler.shift
+    least = np.maximum(low[:-1] - high[1:], 0)  # of 1, 2, ...
+    assert (counted[1 : far + 1] <= least).all()
+    assert counted[0] <= (1 << bits) - 2 * high[0]
+    left = np.append((1 << bits) - 2 * low[0], least) - counted[: far + 1]
+
+    def p_value_of(drawn):
+        seen = np.bincount(np.abs(drawn), minlength=far + 1)[: far + 1]
+        mass = np.where(np.arange(far + 1) > 0, 2.0, 1.0) * left / 2.0**bits * (2**16 / sampler.law.left) * len(drawn)
+        few = mass < 8.0
+        seen, mass = (np.append(each[~few], each[few].sum()) for each in (seen, mass))
+        return stats.chisquare(seen, mass * (seen.sum() / mass.sum())).pvalue
+
+    assert p_value_of(sampler.outside(noise.Seeded(15).stream(), 300_000)) > 1e-4
+    monkeypatch.setattr(strips.Strips, "_kept", lambda self, stream, where, places: np.ones(len(where), dtype=bool))
+    assert p_value_of(sampler.outside(noise.Seeded(15).stream(), 300_000)) < 1e-9
+
+
 def outside(count, seed):
     sampler = strips.Strips(Fraction(2**20))
     return sampler, sampler.outside(noise.Seeded(seed).stream(), count) / 2**14
