@@ -274,9 +274,9 @@ def _rebuilt(people: list[Columns], table: Columns, rest: list[str], secret: str
     for side in people:
         rows, answers = [], []
         for name in rest:
-            for value in np.unique(side.values[name].astype(str)):
-                member = side.values[name].astype(str) == value
-                same = table.values[name].astype(str) == value
+            own, made = side.values[name].astype(str), table.values[name].astype(str)
+            for value in np.unique(own):
+                member, same = own == value, made == value
                 rows.append(member.astype(float))
                 answers.append(
                     float(member.sum()) * float(yes[same].mean()) if same.any() else float(member.sum()) / 2.0
