@@ -42,7 +42,8 @@ class Compiled(Generic[Function]):
         return made
 
     def _or_in_numpy(self, machine_code: Function) -> Function:
-        """What is compiled at its first call, for the types it meets; in the middle of a release, which must not fail."""
+        """The loop in machine code, or in numpy where it cannot be made: it is compiled for the types of its first call, in
+        the middle of a release, which must not fail."""
 
         def either(*given: Any) -> Any:
             try:
@@ -63,4 +64,5 @@ def _numba() -> Any:
         import numba
     except Exception:  # one that does not fit the numpy that is there fails in many ways
         return None
-    return None if numba.config.DISABLE_JIT else numba
+    switches: Any = numba.config  # set from the environment: no checker knows their names
+    return None if switches.DISABLE_JIT else numba

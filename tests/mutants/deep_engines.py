@@ -310,7 +310,7 @@ plant(
 plant(
     "what a model draws on the host is recorded as a constant",
     "deep:Compiled._compiled",
-    "_generators() != before",
+    "shared_state() != before",
     "False",
     RECORDED,
 )

@@ -16,7 +16,8 @@ from privet.errors import MissingExtra
 from tests.newcomer.callables import is_door, public
 
 SOURCE = Path(pv.__file__).parent
-MOST = 180  # written by hand, about a dozen a room; constructors and `for_budget` of registered kinds come on top
+MOST = 210  # written by hand, about fourteen a room: what people type, which `tests/newcomer` finds; constructors and
+# `for_budget` of registered kinds come on top
 
 
 def written() -> list[str]:

@@ -132,8 +132,6 @@ class Mechanism(ABC, Generic[In, Out]):
         if "for_budget" in vars(cls):
             made = door(spelt_out(vars(cls)["for_budget"].__func__))
             cls.for_budget = classmethod(made)  # type: ignore[attr-defined]
-        if "error" in vars(cls):
-            cls.error = door(vars(cls)["error"])  # type: ignore[method-assign]
         price = inspect.getattr_static(cls, "loss")  # its own, or that of a mixin
         if isinstance(price, property) and price.fget is not None and not price.__isabstractmethod__:
             # computed once: a mechanism is frozen

@@ -24,7 +24,7 @@ from privet.noise.choice_exp import choice_exp as choice_exp, choice_log as choi
 from privet.noise.discrete_gaussian import discrete_gaussian as discrete_gaussian
 from privet.noise.discrete_laplace import discrete_laplace as discrete_laplace
 from privet.noise.entropy import Secure as Secure, Seeded as Seeded, Source as Source, current as current
-from privet.noise.foreign import own_stream as own_stream
+from privet.noise.foreign import own_stream as own_stream, shared_state as shared_state
 from privet.noise.geometric import geometric as geometric
 from privet.noise.grid import Grid as Grid
 from privet.noise.keyed import KeyedStream as KeyedStream

@@ -40,7 +40,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def process() -> tuple[int, int]:
-    """What a fork changes, for draws that are kept: those of another process belong to the parent."""
+    """A mark of this process, for draws that are kept: in the child of a fork it differs, and they belong to the parent."""
     return _forks, os.getpid()
 
 

@@ -4,6 +4,7 @@ Models of scikit-learn and torch draw from generators that everything in a proce
 one model draws must not depend on how much another one drew before: that depends on its rows.
 """
 
+import pickle
 import random
 import sys
 import threading
@@ -42,6 +43,19 @@ def own_stream(seed: int) -> Iterator[None]:
             np.random.set_state(before[1])
             for each, state in zip(generators, states, strict=True):
                 each.set_state(state)
+
+
+def shared_state() -> bytes:
+    """The places at which the shared generators stand: they differ once something has drawn from one of them.
+
+    >>> before = shared_state()
+    >>> with own_stream(1):
+    ...     drawn = np.random.random(), before == shared_state()
+    >>> drawn[1], before == shared_state()
+    (False, True)
+    """
+    torch = [each.get_state().cpu().numpy() for each in _generators(sys.modules.get("torch"))]
+    return pickle.dumps((random.getstate(), np.random.get_state(), torch))
 
 
 def _generators(torch: Any) -> list[Any]:

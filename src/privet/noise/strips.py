@@ -326,7 +326,8 @@ class _Others:
 
     def __init__(self, strips: Strips, stream: Stream) -> None:
         self._strips, self._stream = strips, stream
-        self._forget()
+        self._kept: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._process = process()
 
     def take(self, count: int, left: int) -> NDArray[np.int64]:
         """So many of them. If more must be made, they are as many as will be asked for while `left` draws are to come."""

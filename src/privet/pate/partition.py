@@ -93,6 +93,6 @@ def _whole(value: Any) -> int | None:
         return int(value) if value == value.to_integral_value() else None
     if isinstance(value, float | np.floating) and value.is_integer():
         return int(value)
-    if isinstance(value, Rational) and not isinstance(value, bool) and value.denominator == 1:
-        return int(value.numerator)
-    return None
+    if isinstance(value, bool):
+        return None
+    return int(value.numerator) if isinstance(value, Rational) and value.denominator == 1 else None

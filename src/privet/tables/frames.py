@@ -256,7 +256,8 @@ def _person_text(value: object) -> str | None:
     if isinstance(value, Decimal):
         return str(int(value)) if value.is_finite() and abs(value) < 10**100 and value == int(value) else None
     if isinstance(value, Rational | np.integer):
-        return str(int(value)) if value.denominator == 1 and abs(int(value)) < 10**100 else None
+        whole = int(value.numerator)
+        return str(whole) if value.denominator == 1 and abs(whole) < 10**100 else None
     if isinstance(value, float | np.floating):
         return str(int(value)) if np.isfinite(value) and float(value).is_integer() else None
     return value if isinstance(value, str) else None

@@ -4,14 +4,11 @@ A small step on an accelerator waits for Python and for launches, not for number
 clipped sums is recorded on made-up records, compiled, and on CUDA captured as one graph, which one launch replays.
 """
 
-import pickle
-import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Protocol, cast, final
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -22,7 +19,7 @@ from privet.deep.engines.engine import Batch, Engine, ExampleLosses, batch_size,
 from privet.deep.engines.public import public_like
 from privet.deep.rules.use import Use
 from privet.errors import InvalidParameter, PrivetError
-from privet.noise import own_stream, uniform_int
+from privet.noise import own_stream, shared_state, uniform_int
 
 _WARM = 3  # runs before a capture: libraries set up what they need
 
@@ -117,9 +114,9 @@ class Compiled(Engine):
         return lambda given: other([*halves(given[:-1]), given[-1]]), example
 
     def _compiled(self, half: Callable[[list[Tensor]], Any], example: list[Tensor]) -> Callable[[list[Tensor]], Any]:
-        before = _generators()
+        before = shared_state()  # what a model draws while it is recorded would be a constant
         recorded = make_fx(half, tracing_mode="fake", _allow_non_fake_inputs=True)(example)
-        self.draws |= _generators() != before or any(
+        self.draws |= shared_state() != before or any(
             _draws(node)
             for part in recorded.modules()
             if isinstance(part, torch.fx.GraphModule)
@@ -152,11 +149,6 @@ def own_turn() -> AbstractContextManager[None]:
     torch records one function, and CUDA one graph, at a time; whatever else is compiled must not run meanwhile.
     """
     return own_stream(int(uniform_int(bound=2**63)))
-
-
-def _generators() -> bytes:
-    """Where the shared generators stand: what a model draws on the host while it is recorded would be a constant."""
-    return pickle.dumps((random.getstate(), np.random.get_state(), torch.default_generator.get_state().numpy()))
 
 
 def _captured(program: Program, example: list[Tensor], parameters: int) -> Program:
