@@ -280,7 +280,7 @@ plant(
 )
 plant(
     "the first half of a compiled program hands other inputs over than it has met",
-    "deep:Compiled.program",
+    "deep:Compiled._program_of",
     "known = [replace(use, given=a, gradient=g)",
     "known = [replace(use, given=2.0 * a, gradient=g)",
     "tests/deep/test_compiled.py",
