@@ -15,7 +15,6 @@ import privet as pv  # noqa: E402
 from privet import audit, deep, noise  # noqa: E402
 from privet.deep import stepping, stream  # noqa: E402
 from privet.deep.captured_step import CapturedStep  # noqa: E402
-from privet.deep.engines.compiled import Compiled  # noqa: E402
 from privet.deep.records import Records  # noqa: E402
 from privet.deep.rules.use import compounded  # noqa: E402
 from privet.deep.start import Start  # noqa: E402
