@@ -352,6 +352,36 @@ def test_coins_are_compared_with_those_of_the_record():
     assert kinds(throwing) == ["coins"]
 
 
+class Offer:
+    """A candidate that equals itself alone."""
+
+
+def test_answers_are_the_candidates_themselves_and_a_pipeline_writes_into_a_copy_of_its_own():
+    one, other = Offer(), Offer()
+    prices = {one: 1.0, other: 2.0}
+    best = mechanisms.Exponential.for_budget(epsilon=1.0, sensitivity=1.0, candidates=(one, other))
+    most = mechanisms.TopK.for_budget(epsilon=1.0, sensitivity=1.0, k=1, candidates=(one, other))
+
+    def looked_up(rows, told=0):
+        scores = [float(len(rows)), 0.0]
+        return prices[best.release(scores).value], *(prices[each] for each in most.release(scores).value), told
+
+    found = audit.replay(looked_up, LEFT, RIGHT)
+    assert not found.findings
+    assert not found.unstable
+    assert kinds(lambda rows: looked_up(rows, len(rows))) == ["branch"]
+
+    def written(rows):
+        noisy = LAPLACE.release(np.array([float(len(rows))])).value
+        noisy.setflags(write=True)
+        noisy += 1.0
+        return noisy
+
+    found = audit.replay(written, LEFT, RIGHT)
+    assert not found.findings
+    assert not found.unstable
+
+
 # --- what a run gives out, in every form ----------------------------------------------------------------------------------
 
 

@@ -314,7 +314,17 @@ def _copied(data: object) -> Any:
 
 def _own(release: Release[Any]) -> Release[Any]:
     """The same release with a value of its own, which a pipeline may write into: a stream is what it is."""
-    return release if isinstance(release.value, Recorded) else replace(release, value=_copied(release.value))
+    return release if isinstance(release.value, Recorded) else replace(release, value=_writable(release.value))
+
+
+def _writable(value: Any) -> Any:
+    """A copy of all but what equals itself alone: a pipeline may look up which of its candidates was chosen."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_writable, value))
+    if type(value) is dict:
+        return {name: _writable(each) for name, each in value.items()}
+    equals: Any = type(value).__eq__
+    return value if equals is object.__eq__ else _copied(value)
 
 
 def _differences(call: _Call, mechanism: Mechanism[Any, Any], value: object, here: int) -> list[Finding]:
