@@ -127,8 +127,9 @@ def test_objects_that_name_persons(made: Any) -> None:
 
 
 def test_objects_that_name_nobody() -> None:
-    odd = [Decimal("1.5"), Decimal("NaN"), Decimal("1e999999"), Decimal("sNaN"), True, (1,), None, 0.5, b"x"]
-    assert asked({"a": np.arange(9), "id": odd}, None, Person("id", max_rows=9))[0] == 1
+    odd = [Decimal("1.5"), Decimal("NaN"), Decimal("1e999999"), Decimal("1e9999999"), Decimal("sNaN")]
+    odd += [np.timedelta64(1, "D"), True, (1,), None, 0.5, b"x"]
+    assert asked({"a": np.arange(len(odd)), "id": odd}, None, Person("id", max_rows=9))[0] == 1
 
 
 def test_what_cannot_name_persons_is_refused() -> None:

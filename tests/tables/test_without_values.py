@@ -25,6 +25,9 @@ MADE: dict[str, Any] = {
     )[["a"]],
     "pandas, of floats": lambda n, _: pd.DataFrame({"a": pd.Series([float("nan")] * n, dtype="float64")}),
     "pandas, of nullable floats": lambda n, _: pd.DataFrame({"a": pd.array([None] * n, dtype="Float64")}),
+    "pandas over Arrow, converted": lambda n, _: pd.DataFrame({"a": [float("nan")] * n}).convert_dtypes(
+        dtype_backend="pyarrow"
+    ),
     "pandas, without categories": lambda n, _: pd.DataFrame({"a": pd.Series([None] * n, dtype="category")}),
     "pandas, objects that are not a number": lambda n, _: pd.DataFrame(
         {"a": pd.Series([float("nan")] * n, dtype=object)}
@@ -73,7 +76,7 @@ def test_a_column_without_any_value_is_missing_whatever_it_is_declared(form: str
 
 
 @pytest.mark.parametrize("column", ["Category of texts", "Date", "Time", "Text"])
-@pytest.mark.parametrize("dtype", ["float64", "Int64", "Float64"])
+@pytest.mark.parametrize("dtype", ["float64", "Int64", "Float64", "int64[pyarrow]", "double[pyarrow]"])
 def test_nobodys_number_decides_whether_a_column_of_pandas_is_refused(column: str, dtype: str) -> None:
     """Were such a column taken only without values, one person with a number would have it refused."""
     declared, value = COLUMNS[column]
@@ -90,6 +93,23 @@ def test_a_type_that_no_column_without_values_has_is_refused(held: np.ndarray) -
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0), unit=table.unit)
     with pytest.raises(pv.errors.InvalidData, match="declared as one of 1 values"):
         ledger.release(table.where(table["a"] == "x").agg(n=pv.count()), epsilon=0.5)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "Int64", "Float64", "double[pyarrow]", "category"])
+def test_numbers_that_are_declared_as_texts_stay_texts_when_a_row_without_one_comes(dtype: str) -> None:
+    """pandas makes floats of whole numbers where one is missing: one person without any must not hide all others."""
+    held: list[list[Any]] = [[7, 8, 7]]
+    held += [] if dtype == "int64" else [[7, 8, 7, None]]
+    held += [] if "nt64" in dtype else [[7, 8, 7, None, 7.5, float("inf"), 2.0**53]]  # no whole numbers that are known
+    for rows in held:
+        table = pv.Table(pd.DataFrame({"a": pd.Series(rows, dtype=dtype)}), columns={"a": Text()})
+        ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e4), unit=table.unit)
+        found = ledger.release(table.where(table["a"] == "7").agg(n=pv.count()), epsilon=1e3)
+        assert int(found.value["n"][0]) == 2
+        known = ledger.release(
+            table.where(table["a"].isin(["7", "8", "7.5", str(2**53)])).agg(n=pv.count()), epsilon=1e3
+        )
+        assert int(known.value["n"][0]) == 3
 
 
 def test_a_column_without_any_value_in_spark(session: Any) -> None:

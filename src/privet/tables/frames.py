@@ -30,9 +30,10 @@ class RawColumn(NamedTuple):
     missing: Array
 
 
-# What pandas reads a column as in which it finds no value (and a column of numbers). Where texts or days are declared it
-# is not refused, since a neighbour with one value has another type: numbers are no texts, in a list of objects either.
-_VALUELESS = {"float64", "Int64", "Float64"}
+# What pandas reads a column as in which it finds no value (and a column of numbers). Where categories or days are declared
+# it is not refused, since a neighbour with one value has another type: no number is one, in a list of objects either.
+_VALUELESS = {"float64", "Int64", "Float64", "int64[pyarrow]", "double[pyarrow]"}
+_FARTHEST = 2**53  # whole numbers beyond are no longer told apart by doubles
 _KINDS: dict[str, Raw] = {"i": "int", "u": "int", "f": "float", "b": "bool", "M": "days", "U": "text", "T": "text"}
 
 
@@ -126,6 +127,11 @@ def raw_column(name: str, held: object, column: Column | None = None) -> RawColu
 def _of_pandas(name: str, column: Any, declared: Column | None) -> RawColumn:
     if str(column.dtype) in _VALUELESS and _is_no_number(declared):
         return _objects(np.full(len(column), None, dtype=object), declared)
+    read = _of_dtype(name, column, declared)
+    return _whole(read) if read.kind == "float" and isinstance(declared, Text) else read
+
+
+def _of_dtype(name: str, column: Any, declared: Column | None) -> RawColumn:
     if isinstance(column.dtype, np.dtype):
         return _of_array(name, column.to_numpy(), declared)
     if not hasattr(column, "iloc"):  # an index, or an array of pandas' own
@@ -154,7 +160,15 @@ def _of_pandas(name: str, column: Any, declared: Column | None) -> RawColumn:
 
 
 def _is_no_number(declared: Column | None) -> bool:
-    return isinstance(declared, Text | Date | Time) or (isinstance(declared, Category) and declared.texts)
+    return isinstance(declared, Date | Time) or (isinstance(declared, Category) and declared.texts)
+
+
+def _whole(read: RawColumn) -> RawColumn:
+    """The whole numbers among floats, which pandas makes of all as soon as one is missing: as texts they are the same."""
+    known = ~read.missing & (np.abs(read.values) < _FARTHEST)
+    numbers = np.where(known, read.values, 0.5)
+    whole = numbers == np.floor(numbers)
+    return RawColumn("int", np.where(whole, numbers, 0.0).astype(np.int64), ~whole)
 
 
 def _of_categories(name: str, column: Any, declared: Column | None) -> RawColumn:
@@ -247,14 +261,15 @@ def _objects(values: Array, column: Column | None) -> RawColumn:
 def _person_text(value: object) -> str | None:
     """The name of a person as a text: numbers as they are written without a fraction, so that 7, 7.0 and "7"
     are one."""
-    if isinstance(value, bool | np.bool_) or value is None:
+    if isinstance(value, bool | np.bool_ | np.timedelta64) or value is None:  # numpy calls a length of time an integer
         return None
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, bytes):
         return value.hex()
-    if isinstance(value, Decimal):
-        return str(int(value)) if value.is_finite() and abs(value) < 10**100 and value == int(value) else None
+    if isinstance(value, Decimal):  # looked at without arithmetic, which overflows far above
+        small = value.is_finite() and (not value or value.adjusted() < 100)
+        return str(int(value)) if small and value == int(value) else None
     if isinstance(value, Rational | np.integer):
         whole = int(value.numerator)
         return str(whole) if value.denominator == 1 and abs(whole) < 10**100 else None
