@@ -133,6 +133,9 @@ def test_every_test_has_an_end(request: pytest.FixtureRequest, tmp_path: Path):
     (tmp_path / "test_waits.py").write_text(WAITS)
     quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(tmp_path), "-o", "timeout=1"]
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), *quiet, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+    # no plugins but the one that ends tests and the one that the conftest needs: others take seconds to load
+    command += ["-p", "pytest_timeout", "-p", "_hypothesis_pytestplugin"]
+    alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT, env=alone)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Timeout" in done.stdout

@@ -82,8 +82,9 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     settings = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
-        # a session of minutes: its code is compiled once and quickly, not again and better
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # a session of minutes: its code is compiled once and quickly, not again and better, and taken as it was built
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+        "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
         "spark.driver.memory": "1g",
         "spark.sql.warehouse.dir": str(folder),
         "spark.sql.session.timeZone": "America/New_York",  # ours must not depend on it

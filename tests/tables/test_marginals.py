@@ -103,6 +103,7 @@ def test_postgres(clinic: Any, postgres_url: str) -> None:
     assert disagreements(lambda case: put_postgres(clinic, case.tables, postgres_url), range(6)) == []
 
 
+@pytest.mark.slow  # the law of tables of counts asks Spark about the same rows in every run
 def test_spark(session: Any, tmp_path: Path) -> None:
     assert disagreements(lambda case: put_spark(session, case.tables, tmp_path), (29,)) == []
 
