@@ -135,7 +135,7 @@ plant(
 plant("a bar of another cell", "workloads:cell_radii", ")[which.reshape(-1)]", ")[which.reshape(-1) * 0]")
 plant(
     "a radius without its margin",
-    "workloads:NoiseLaw.radius",
+    "workloads:_found_radius",
     "return unit * (high + ASIDE * SMOOTH)",
     "return unit * (high - ASIDE * SMOOTH)",
 )

@@ -5,6 +5,7 @@ characteristic function, made smooth by a normal noise of `SMOOTH` of the standa
 |S + tau N| > r unless tau N < -t: Pr[|S| > r + t] <= Pr[|S + tau N| > r] / Phi(t / tau). Proof note workloads/intervals.
 """
 
+import hashlib
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import Literal, final
 
 import numpy as np
 
+from privet._cache import remember
 from privet._numerics import Array, ndtr
 from privet._validate import open_fraction
 from privet.errors import InvalidParameter
@@ -45,41 +47,9 @@ class NoiseLaw:
 
     def radius(self, coefficients: Array, confidence: float) -> float:
         """r with Pr[|sum of coefficients times noise| <= r] >= confidence, nearly with equality."""
-        tail = 1.0 - open_fraction("confidence", confidence)
-        each = np.split(np.abs(coefficients), np.cumsum([size for size, _ in self.groups])[:-1])
-        deviation = math.sqrt(sum(v * float(u @ u) for v, u in zip(self.variances(), each, strict=True)))
-        if deviation == 0.0:
-            return 0.0
-        # One step of the largest coefficient may be many standard deviations, where there is hardly any noise.
-        unit = max(deviation, max(float(u.max(initial=0.0)) for u in each))
-        frequencies = (np.arange(math.ceil(FREQUENCIES / SMOOTH * SPAN / (2.0 * math.pi))) + 0.5) * (
-            2.0 * math.pi / SPAN
-        )
-
-        def log_transform(at: Array) -> Array:
-            logs = -0.5 * (SMOOTH * at) ** 2
-            for (_, scale), weights in zip(self.groups, each, strict=True):
-                logs += self._log_transform(weights[weights > 0.0] / unit, at, float(scale))
-            return logs
-
-        if all(scale >= FINE for _, scale in self.groups):  # falls without rising again: leave out what counts no more
-            coarse = frequencies[:: len(frequencies) // 100]
-            seen = coarse[log_transform(coarse) < _NOTHING]
-            frequencies = frequencies[frequencies <= seen[0]] if len(seen) else frequencies
-        logs = log_transform(frequencies)
-        transform = np.exp(logs) / frequencies * (4.0 / SPAN)
-        aim = tail * float(ndtr(ASIDE))
-
-        def beyond(r: float) -> float:
-            return 1.0 - float(np.sum(np.sin(r * frequencies) * transform))
-
-        low, high = 0.0, SPAN / 3.0
-        if beyond(high) > aim:
-            raise InvalidParameter("confidence lies so near 1 that no interval can be certified: ask for less")
-        for _ in range(40):
-            middle = (low + high) / 2.0
-            low, high = (low, middle) if beyond(middle) <= aim else (middle, high)
-        return unit * (high + ASIDE * SMOOTH)
+        open_fraction("confidence", confidence)
+        radius: float = _found_radius(self, _Sizes(np.abs(np.asarray(coefficients, dtype=float))), confidence)
+        return radius
 
     def log_transform(self, part: list[tuple[float, float]], frequencies: Array) -> Array:
         """The logarithm of the size of the characteristic function of a sum: for each group a coefficient, and how many
@@ -103,6 +73,52 @@ class NoiseLaw:
             size = np.maximum(np.abs(_transform(self.kind, at, scale)), 1e-300)
             total += counts[start : start + step] @ np.log(size)
         return total
+
+
+@final
+class _Sizes:
+    """Sizes of coefficients, known by a digest of them."""
+
+    def __init__(self, values: Array) -> None:
+        self.values, self.token = values, hashlib.sha256(values.tobytes()).digest()
+
+
+@remember(2**20)
+def _found_radius(law: NoiseLaw, sizes: _Sizes, confidence: float) -> float:
+    """Kept, for it does not depend on data: every release of a mechanism, and each of many equal queries, asks it anew."""
+    tail = 1.0 - confidence
+    each = np.split(sizes.values, np.cumsum([size for size, _ in law.groups])[:-1])
+    deviation = math.sqrt(sum(v * float(u @ u) for v, u in zip(law.variances(), each, strict=True)))
+    if deviation == 0.0:
+        return 0.0
+    # One step of the largest coefficient may be many standard deviations, where there is hardly any noise.
+    unit = max(deviation, max(float(u.max(initial=0.0)) for u in each))
+    frequencies = (np.arange(math.ceil(FREQUENCIES / SMOOTH * SPAN / (2.0 * math.pi))) + 0.5) * (2.0 * math.pi / SPAN)
+
+    def log_transform(at: Array) -> Array:
+        logs = -0.5 * (SMOOTH * at) ** 2
+        for (_, scale), weights in zip(law.groups, each, strict=True):
+            logs += law._log_transform(weights[weights > 0.0] / unit, at, float(scale))
+        return logs
+
+    if all(scale >= FINE for _, scale in law.groups):  # falls without rising again: leave out what counts no more
+        coarse = frequencies[:: len(frequencies) // 100]
+        seen = coarse[log_transform(coarse) < _NOTHING]
+        frequencies = frequencies[frequencies <= seen[0]] if len(seen) else frequencies
+    logs = log_transform(frequencies)
+    transform = np.exp(logs) / frequencies * (4.0 / SPAN)
+    aim = tail * float(ndtr(ASIDE))
+
+    def beyond(r: float) -> float:
+        return 1.0 - float(np.sum(np.sin(r * frequencies) * transform))
+
+    low, high = 0.0, SPAN / 3.0
+    if beyond(high) > aim:
+        raise InvalidParameter("confidence lies so near 1 that no interval can be certified: ask for less")
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if beyond(middle) <= aim else (middle, high)
+    return unit * (high + ASIDE * SMOOTH)
 
 
 def _variance(kind: Kind, scale: float) -> float:

@@ -21,6 +21,7 @@ from privet.workloads.streams.counter import Counter, Counting
 from privet.workloads.streams.tree_shape import best_branching, combined, level_weights, widths_of
 
 _BARS = 2_000  # sums whose laws are told apart; of longer lists digits are rounded up, which only widens bars
+_PIECE = 2**14  # steps at a time: memory and speed only
 
 
 @final
@@ -136,11 +137,13 @@ class TreeCount(Counter):
 
     def _digits(self, steps: Array) -> Array:
         """The number of blocks of each width that the sums after these steps are made of, one row a step."""
-        wider = (*self.widths[1:], 0)
-        return np.stack(
-            [steps % wide // width if wide else steps // width for width, wide in zip(self.widths, wider, strict=True)],
-            axis=1,
-        )
+        found, left = np.empty((len(steps), len(self.widths)), dtype=np.int64), steps
+        for place, children in enumerate(self._children):
+            wider = left // children
+            found[:, place] = left - children * wider
+            left = wider
+        found[:, -1] = left
+        return found
 
     def deviations(self, steps: int | None = None) -> Array:
         """The standard deviation of the sum after each step.
@@ -148,7 +151,12 @@ class TreeCount(Counter):
         >>> TreeCount(horizon=4, scale=100.0, norm="l1", branching=()).deviations().round().tolist()
         [141.0, 200.0, 245.0, 283.0]
         """
-        return np.asarray(np.sqrt(self._digits(np.arange(1, self._steps(steps) + 1)) @ self._known))
+        last = self._steps(steps)
+        variances = np.empty(last)
+        for start in range(0, last, _PIECE):
+            some = np.arange(start + 1, min(start + _PIECE, last) + 1)
+            variances[start : start + _PIECE] = self._digits(some) @ self._known
+        return np.asarray(np.sqrt(variances))
 
     def _parts(self) -> list[list[tuple[float, float]]]:
         """For each width of blocks: the coefficients of the noises of each width in one estimate, and how many."""
