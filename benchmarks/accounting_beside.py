@@ -1,23 +1,13 @@
-"""The rows of accounting.py that an older source of privet can answer too, asked of two sources in turn.
+"""The rows of accounting.py that an older source of privet can answer too: a worker of beside.py, with cold caches.
 
-Run as a script this file is the worker: it names its questions, then reads the name of one from each line, asks it once
-with cold caches and prints the CPU milliseconds and the upper end. `compare` starts one worker per source and alternates
-between them, so that both meet the same weather on the machine; the figure is the best of the rounds.
+`compare(other)` asks this checkout and the `src` folder of another one in turn.
 """
 
-import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import beside  # sets threads, before numpy is loaded
 
-from privet import accounting, privacy  # noqa: E402
+from privet import accounting, privacy
 
 CASES = {
     "A": (0.01, 4.0, 10_000, 1e-5),
@@ -29,16 +19,6 @@ CASES = {
 }
 TINY_CASE = (1e-5, 1.0, 1_000_000, 1e-8)
 MULTIPLIERS = [1.0 + 0.1 * i for i in range(15)]
-ROUNDS = 7
-
-
-@dataclass
-class Beside:
-    """One question, and the CPU milliseconds that each source took for it."""
-
-    task: str
-    ours_ms: float
-    other_ms: float
 
 
 def sampled(q: float, z: float, steps: int) -> privacy.PrivacyLoss:
@@ -89,48 +69,16 @@ def questions() -> dict[str, Callable[[], float]]:
 
 
 def work() -> None:
-    """Answer one question for each line read."""
+    """Answer questions with cold caches."""
     asked = questions()
     for question in (asked["two-sided B"], asked["RDP epsilon B"]):
         question()  # loads scipy
-    print(json.dumps(list(asked)), flush=True)
-    for line in sys.stdin:
-        accounting.clear_caches()
-        start = time.process_time()
-        value = asked[line.strip()]()
-        print(json.dumps([1e3 * (time.process_time() - start), value]), flush=True)
+    beside.work(dict(asked), accounting.clear_caches)
 
 
-def compare(other: str, only: str = "") -> list[Beside]:
+def compare(other: str, only: str = "") -> list[beside.Beside]:
     """Every question (whose name contains `only`) asked of this checkout and of the `src` folder of another one."""
-    here = str(Path(__file__).resolve().parent.parent / "src")
-    workers = []
-    for source in (here, other):
-        workers.append(
-            subprocess.Popen(
-                [sys.executable, str(Path(__file__).resolve())],
-                env={**os.environ, "PYTHONPATH": source},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        )
-    names = [json.loads(worker.stdout.readline()) for worker in workers]  # type: ignore[union-attr]
-    rows = []
-    for name in (name for name in names[0] if only in name):
-        times: list[list[float]] = [[], []]
-        for _ in range(ROUNDS):
-            for worker, found in zip(workers, times, strict=True):
-                assert worker.stdin is not None
-                assert worker.stdout is not None
-                worker.stdin.write(name + "\n")
-                worker.stdin.flush()
-                found.append(json.loads(worker.stdout.readline())[0])
-        rows.append(Beside(name, min(times[0]), min(times[1])))
-    for worker in workers:
-        worker.stdin.close()  # type: ignore[union-attr]
-        worker.wait()
-    return rows
+    return beside.compare(__file__, other, only)
 
 
 if __name__ == "__main__":

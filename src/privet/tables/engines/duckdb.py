@@ -45,14 +45,14 @@ _PERSON = "person"  # what the persons of a data frame are called there; its col
 _STATISTICS = "disabled_optimizers = 'statistics_propagation'"
 _PLAIN = ("TimeZone = 'UTC'", "pandas_analyze_sample = 0", "autoinstall_known_extensions = false", _STATISTICS)
 # of each cursor: without a bar, which is not shown, DuckDB does not count how far it has come
-_COUNTED = ("SET enable_progress_bar = true", "SET enable_progress_bar_print = false")
+_COUNTED = "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
 _SHARED: dict[int, Any] = {}  # of this process: to open a database takes longer than most queries
 
 
 @one_failure
 def check(plan: Bounded | Scan | Coded, sources: Sources) -> None:
     """Refuse what the schema of the data does not fit, without a look at a row."""
-    with _connected({}) as connection:
+    with _connected({}, counted=False) as connection:
         check_schema(plan, DuckDB(), _readings(connection, plan, sources))
 
 
@@ -71,7 +71,7 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
     >>> exact_aggregates(plan, {"t": {"a": [1, 2, 3]}}, (1, 2, 3, 4, 5)).rows.tolist()
     [3]
     """
-    with _connected(settings) as connection, _copies(settings) as folder:
+    with _connected(settings) as connection, _copies(settings, sources) as folder:
         readings = _readings(connection, plan, sources)
         emitter = Emitter(DuckDB(), readings)
         sql = emitter.query(plan, salts)
@@ -95,7 +95,7 @@ def exact_aggregates(plan: Bounded, sources: Sources, salts: Salts, **settings: 
 @one_failure_on_the_way
 def exact_rows(scan: Scan, sources: Sources, **settings: object) -> Iterator[Array]:
     """The rows of a scan in blocks, once, in little memory: not releasable."""
-    with _connected({"memory_limit": _FOR_ROWS, **settings}) as connection, _copies(settings) as folder:
+    with _connected({"memory_limit": _FOR_ROWS, **settings}) as connection, _copies(settings, sources) as folder:
         readings = _readings(connection, scan, sources)
         emitter = Emitter(DuckDB(), readings)
         sql = emitter.scan(scan)
@@ -132,7 +132,7 @@ def _code_blocks(
     coded: Coded, asked: list[int], sources: Sources, salts: Salts, settings: Mapping[str, Any]
 ) -> Iterator[list[Array]]:
     """Columns of codes, and how often each row counts, block by block."""
-    with _connected(settings) as connection, _copies(settings) as folder:
+    with _connected(settings) as connection, _copies(settings, sources) as folder:
         readings = _readings(connection, coded, sources)
         emitter = Emitter(DuckDB(), readings)
         inner = emitter.codes(coded, salts)
@@ -204,7 +204,8 @@ def _known(settings: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def _connected(settings: Mapping[str, Any]) -> Iterator[Any]:
+def _connected(settings: Mapping[str, Any], *, counted: bool = True) -> Iterator[Any]:
+    """A connection; one that only reads a schema need not be `counted`, which takes half a millisecond."""
     _known(settings)
     if settings:
         with _folder(settings.get("temp_directory")) as folder:
@@ -216,7 +217,8 @@ def _connected(settings: Mapping[str, Any]) -> Iterator[Any]:
         return
     cursor = _shared().cursor()
     try:
-        _count(cursor)
+        if counted:
+            _count(cursor)
         yield cursor
     finally:
         cursor.close()
@@ -236,8 +238,13 @@ def _folder(given: Any) -> Iterator[str]:
 
 
 @contextmanager
-def _copies(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Where rows of files are copied that DuckDB would read in another way: as private as what it writes itself."""
+def _copies(settings: Mapping[str, Any], sources: Sources) -> Iterator[str]:
+    """Where rows of files are copied that DuckDB would read in another way: as private as what it writes itself. No place
+    where there are no files.
+    """
+    if not any(isinstance(each, str | Path) for each in sources.values()):
+        yield ""
+        return
     given = settings.get("temp_directory")
     if given is not None:
         os.makedirs(given, exist_ok=True)
@@ -266,8 +273,7 @@ def _count(connection: "DuckDBPyConnection") -> None:
     import duckdb
 
     with suppress(duckdb.Error):
-        for each in _COUNTED:
-            connection.execute(each)
+        connection.execute(_COUNTED)
 
 
 def _shared() -> Any:
@@ -388,7 +394,7 @@ def _provide_frame(
 @contextmanager
 def provided(source: Source, data: Any, used: set[str]) -> Iterator[tuple[Any, Reading]]:
     """A connection that knows these columns of a table, and how they are read there: for the custodian's own looks."""
-    with _connected({}) as connection, _copies({}) as folder:
+    with _connected({}) as connection, _copies({}, {source.name: data}) as folder:
         reading = _reading(connection, "privet_schema", source, data)
         _provide(connection, reading, source, data, used, folder)
         yield connection, reading
