@@ -21,7 +21,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import dp_accounting  # noqa: E402
-from accounting_beside import CASES, MULTIPLIERS, TINY_CASE, Beside, compare, odometer, sampled, without_replacement  # noqa: E402
+from accounting_beside import CASES, MULTIPLIERS, TINY_CASE, compare, odometer, sampled, without_replacement  # noqa: E402
+from beside import Beside  # noqa: E402
 from dp_accounting.pld import PLDAccountant, common, privacy_loss_distribution  # noqa: E402
 from dp_accounting.rdp import RdpAccountant  # noqa: E402
 
