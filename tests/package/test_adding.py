@@ -121,16 +121,30 @@ def test_the_mechanism_is_found_by_name_and_documented(grown):
     assert "'ShyResponse'" in found
 
 
+# Three commands, in one interpreter: its start and the rooms are most of the time.
+COMMANDS = """
+import contextlib, io, json, pathlib, sys
+from privet.cli import main
+
+def run(*words):
+    written = io.StringIO()
+    with contextlib.redirect_stdout(written), contextlib.suppress(SystemExit):
+        main(list(words))
+    return written.getvalue()
+
+kind, file = "example-shy-response", sys.argv[1]
+priced = run("price", kind, "--epsilon0", "0.5", "--steps", "10", "--delta", "1e-6", "--json")
+pathlib.Path(file).write_text(priced, encoding="utf-8")
+again = run("price", "--json-loss", file, "--delta", "1e-6", "--json")
+print(json.dumps([priced, again, run("calibrate", kind, "--epsilon", "2", "--delta", "0", "--json")]))
+"""
+
+
 def test_the_command_line_finds_the_price_and_its_json(grown, tmp_path):
     copy, _, _ = grown
-    kind = "example-shy-response"
-    priced = copy.run("-m", "privet", "price", kind, "--epsilon0", "0.5", "--steps", "10", "--delta", "1e-6", "--json")
-    assert json.loads(priced)["loss"]["of"]["kind"] == "example_shy_response"
-    file = tmp_path / "price.json"
-    file.write_text(priced, encoding="utf-8")
-    again = copy.run("-m", "privet", "price", "--json-loss", str(file), "--delta", "1e-6", "--json")
-    assert json.loads(again) == json.loads(priced)
-    found = json.loads(copy.run("-m", "privet", "calibrate", kind, "--epsilon", "2", "--delta", "0", "--json"))
+    priced, again, found = map(json.loads, json.loads(copy.run("-c", COMMANDS, str(tmp_path / "price.json"))))
+    assert priced["loss"]["of"]["kind"] == "example_shy_response"
+    assert again == priced
     assert found["calibration"]["parameter"] == "epsilon0"
     assert 1.99 < found["calibration"]["value"] <= 2.0
 

@@ -51,7 +51,8 @@ def one_more(row: tuple[object, ...]) -> dict[str, list[object]]:
 def test_a_replay_sees_nothing_on_awkward_neighbours(name: str) -> None:
     plan = MEMBERS[name].plan(table(USUAL), epsilon=1.0, delta=1e-6)
     for what, row in AWKWARD.items():
-        found = audit.replay(plan.release, table(one_more(row)).data, table(USUAL).data)
+        # half of the records that are usual: there are six pairs, and what a plan does wrong shows in one of them
+        found = audit.replay(plan.release, table(one_more(row)).data, table(USUAL).data, times=2)
         assert not found.refuted, (what, str(found))
 
 
