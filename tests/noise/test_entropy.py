@@ -13,6 +13,7 @@ import pytest
 from privet import noise
 from privet.errors import InternalError, InvalidParameter
 from privet.noise import entropy
+from privet.noise.table import TableCache
 
 pytestmark = pytest.mark.system_coins  # the real generator, though no verdict here depends on luck
 WIDE = {"scale": 2**50}  # two draws of this scale do not agree by chance
@@ -159,6 +160,44 @@ def test_seeded_streams_repeat_and_say_so():
     first, second = (noise.discrete_laplace(**WIDE, size=3, source=source).tolist() for _ in range(2))
     assert first != second
     assert (noise.Seeded(1).insecure, noise.Secure().insecure, noise.current().insecure) == (True, False, False)
+
+
+SEEDED = {
+    "discrete_laplace": lambda source: noise.discrete_laplace(scale=10.0, size=5_000, source=source),
+    "discrete_laplace, wide": lambda source: noise.discrete_laplace(scale=2.0**30, size=5_000, source=source),
+    "discrete_gaussian": lambda source: noise.discrete_gaussian(sigma=10.0, size=5_000, source=source),
+    "geometric": lambda source: noise.geometric(scale=7.5, size=5_000, source=source),
+    "rounded_gaussian": lambda source: noise.rounded_gaussian(sigma=7.5, size=5_000, source=source),
+    "rounded_gaussian, around": lambda source: noise.rounded_gaussian(
+        sigma=2.0**20, center=0.5, size=5_000, source=source
+    ),
+    "rounded_gaussian, strips": lambda source: noise.rounded_gaussian(sigma=2.0**21, size=5_000, source=source),
+    "pieces": lambda source: next(noise.rounded_gaussian_pieces(sigma=2.0**22, count=5_000, source=source))[1],
+    "pieces of doubles": lambda source: next(
+        noise.gaussian_pieces(sigma=2.0**23, count=5_000, grid=noise.Grid(-20), source=source)
+    )[1],
+    "rounded_laplace": lambda source: noise.rounded_laplace(scale=9.0, size=5_000, source=source),
+    "rounded_staircase": lambda source: noise.rounded_staircase(
+        scale=9.0, gamma=0.25, width=4, size=5_000, source=source
+    ),
+    "binomial": lambda source: [noise.binomial(n=1_000, p=0.25, source=source) for _ in range(200)],
+    "poisson_subset": lambda source: noise.poisson_subset(50_000, q=0.1, source=source),
+}
+
+
+@pytest.mark.parametrize("draw", SEEDED.values(), ids=SEEDED)
+def test_a_seed_gives_the_same_noise_whatever_was_drawn_before(draw):
+    """Tables are made once a scale was asked for often enough: the fourth call of a cell in a notebook drew other noise."""
+    first = draw(noise.Seeded(1))
+    assert all(np.array_equal(draw(noise.Seeded(1)), first) for _ in range(5))
+    assert not np.array_equal(draw(noise.Seeded(2)), first)
+
+
+def test_a_seed_that_follows_what_was_drawn_before_is_noticed(monkeypatch):
+    plain = TableCache.get
+    monkeypatch.setattr(TableCache, "get", lambda self, parameter, count, repeat=False: plain(self, parameter, count))
+    one, *others = (noise.discrete_laplace(scale=10.125, size=5_000, source=noise.Seeded(1)) for _ in range(5))
+    assert not all(np.array_equal(one, other) for other in others)
 
 
 @pytest.mark.parametrize("seed", [None, 1.5, True, "1"])

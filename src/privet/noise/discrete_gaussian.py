@@ -93,7 +93,7 @@ _tables = TableCache(lambda sigma: from_tails(DiscreteGaussianTails(sigma)))
 def _sample(stream: Stream, count: int, sigma: Fraction) -> NDArray[Any]:
     """A table for moderate sigma, else rejection from the discrete Laplace law of scale t = floor(sigma) + 1."""
     if sigma <= TABLE_SIGMA:
-        table = _tables.get(sigma, count)
+        table = _tables.get(sigma, count, stream.repeats)
         if table is not None:
             return table.sample(stream, count)
     out = np.empty(0, dtype=np.int64)

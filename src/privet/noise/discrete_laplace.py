@@ -69,7 +69,7 @@ def sample_laplace(stream: Stream, count: int, t: Fraction) -> NDArray[Any]:
     (3,)
     """
     if t < TABLE_SCALE:
-        table = _tables.get(t, count)
+        table = _tables.get(t, count, stream.repeats)
         if table is not None:
             return table.sample(stream, count)
     magnitude, minus = _signed(stream, count, t)

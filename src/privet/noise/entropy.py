@@ -54,6 +54,8 @@ class Stream(ABC):
 
     __slots__ = ("_buffer", "_next", "_single")
 
+    repeats = False  # whether the same words may be asked for again
+
     def __init__(self) -> None:
         self._buffer, self._next = _EMPTY, 0
         self._single: list[int] = []  # plain integers for draws of one number
@@ -160,6 +162,8 @@ class _SeededStream(Stream):
     """The same construction from a known key; the words are a function of the seed and of the calls made so far."""
 
     __slots__ = ("_key",)
+
+    repeats = True
 
     def __init__(self, key: bytes) -> None:
         super().__init__()

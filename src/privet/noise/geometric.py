@@ -70,7 +70,7 @@ def sample_geometric(stream: Stream, count: int, t: Fraction) -> NDArray[Any]:
     """
     shift = _shift(t)
     leading = t / 2**shift
-    table = _tables.get(leading, count)
+    table = _tables.get(leading, count, stream.repeats)
     if table is None and t < FILTER_SCALE:
         return _filtered(stream, count, t)
     high = table.sample(stream, count) if table is not None else _filtered(stream, count, leading)

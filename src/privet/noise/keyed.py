@@ -182,6 +182,8 @@ class _Words(Stream):
 
     __slots__ = ("_domain", "_keyed", "_place", "_step")
 
+    repeats = True
+
     def __init__(self, keyed: KeyedStream, domain: int, step: int) -> None:
         super().__init__()
         self._keyed, self._domain, self._step, self._place = keyed, domain, step, 0
@@ -218,6 +220,8 @@ class _FinerWords(Stream):
     """The words of one place, eight from each of a row of domains."""
 
     __slots__ = ("_domain", "_keyed", "_place", "_step")
+
+    repeats = True
 
     def __init__(self, keyed: KeyedStream, domain: int, step: int, place: int) -> None:
         super().__init__()

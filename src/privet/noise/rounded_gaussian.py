@@ -66,7 +66,7 @@ def rounded_gaussian(
         size = _written_into(out, size)
     if isinstance(center, int | Fraction) and center == 0 and scale > TABLE_SIGMA and size is not None:
         shape = shape_of(size) or ()
-        strips = kept_strips.get(scale, math.prod(shape))
+        strips = kept_strips.get(scale, math.prod(shape), current(source).insecure)
         if strips is not None:
             place = None if out is None else out.reshape(-1)
             drawn = strips.sample(current(source).stream(), math.prod(shape), place).reshape(shape)
@@ -94,7 +94,7 @@ def rounded_gaussian_pieces(
     True
     """
     scale, many = positive("sigma", sigma), whole("count", count, 0)
-    strips = kept_strips.get(scale, many) if scale > TABLE_SIGMA else None
+    strips = kept_strips.get(scale, many, current(source).insecure) if scale > TABLE_SIGMA else None
     if strips is not None:
         return strips.pieces(current(source).stream(), many)
     drawn: NDArray[np.int64] = draw_rounded(_one, _sample, 0, many, source, given=(scale,))
@@ -122,7 +122,7 @@ def gaussian_pieces(
         )
     if not -PIECES_EXPONENT <= grid.exponent <= PIECES_EXPONENT:
         raise InvalidParameter(f"the exponent of the grid must lie between -900 and 900 here, got {grid.exponent}")
-    strips = kept_strips.get(scale, many) if scale > TABLE_SIGMA else None
+    strips = kept_strips.get(scale, many, current(source).insecure) if scale > TABLE_SIGMA else None
     if strips is not None:
         return strips.placed(current(source).stream(), many, grid.width)
     steps: NDArray[np.int64] = draw_rounded(_one, _sample, 0, many, source, given=(scale,))
@@ -188,13 +188,13 @@ _folded = TableCache(lambda sigma: _build(NormalCells(sigma, folded=True)))
 
 def _sample(stream: Stream, count: int, sigma: Fraction, rest: Rest) -> NDArray[Any]:
     if isinstance(rest, Fraction) and rest == 0 and sigma <= TABLE_SIGMA:
-        table = _plain.get(sigma, count)
+        table = _plain.get(sigma, count, stream.repeats)
         return table.sample(stream, count) if table is not None else _filtered(stream, count, sigma, rest)
     if sigma < CELL_SIGMA:
         return _filtered(stream, count, sigma, rest)
     shift = (int(sigma) // (CELL_SIGMA // 2)).bit_length() - 1
     leading = sigma / 2**shift
-    table = _folded.get(leading, count)
+    table = _folded.get(leading, count, stream.repeats)
     if table is not None:
         cells, minus = table.sample(stream, count).astype(np.int64), fair_bits(stream, count)
     elif sigma < FILTER_SIGMA:

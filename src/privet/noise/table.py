@@ -150,12 +150,15 @@ class TableCache(Generic[Kept]):
 
     A single draw with a new parameter must not pay for a table. Parameters are public, so which of the two exact paths
     runs says nothing. Dictionaries change in single steps, so threads need no lock (which a fork could leave shut).
+    Draws that `repeat` a seed must not depend on what was asked before: for them the count of a single call decides.
 
     >>> from fractions import Fraction
     >>> from privet.noise.geometric import GeometricTails
     >>> cache = TableCache(lambda scale: from_tails(GeometricTails(scale)))
     >>> cache.get(Fraction(3), 10) is None, cache.get(Fraction(3), 100_000) is None
     (True, False)
+    >>> cache.get(Fraction(3), 10, repeat=True) is None
+    True
     """
 
     MOST = 5  # tables; each takes about half a mebibyte (strips, up to one and a half), and six families have a cache
@@ -166,8 +169,10 @@ class TableCache(Generic[Kept]):
         self._tables: dict[Key, Kept] = {}
         self._asked: dict[Key, int] = {}
 
-    def get(self, parameter: Fraction, count: int) -> Kept | None:
+    def get(self, parameter: Fraction, count: int, repeat: bool = False) -> Kept | None:
         """The table, or None while it is not worth building; `count` draws are wanted now."""
+        if repeat and count < self.WORTH:
+            return None
         key = parameter.as_integer_ratio()
         table = self._tables.pop(key, None)
         if table is None:
