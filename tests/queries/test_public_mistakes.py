@@ -77,12 +77,12 @@ FEW = (
 
 @pytest.mark.parametrize("promises", [FEW, slow(PROMISES)], ids=["few", "all"])
 @pytest.mark.parametrize("name", KINDS)
-def test_of_promises(name: str, promises: list[dict[str, Any]], ledger: pv.Ledger) -> None:
+def test_of_promises(name: str, promises: list[dict[str, Any]], unspent: pv.Ledger) -> None:
     question = asked(name, table())
     for promise in promises:
         if promise.get("epsilon") == 1e-14 and _is_answered(question, promise):
             continue
-        check_costs_nothing(ledger, f"{name}, {promise}", lambda it, p=promise: it.release(question, **p))
+        check_costs_nothing(unspent, f"{name}, {promise}", lambda it, p=promise: it.release(question, **p))
 
 
 def _is_answered(question: Any, promise: dict[str, Any]) -> bool:
@@ -97,9 +97,9 @@ def _is_answered(question: Any, promise: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if "discovered" in name])
-def test_of_a_delta_that_is_missing(name: str, ledger: pv.Ledger) -> None:
+def test_of_a_delta_that_is_missing(name: str, unspent: pv.Ledger) -> None:
     for promise in ({"epsilon": 0.5}, {"epsilon": 0.5, "delta": 0.0}, {"rho": 0.1}, {"mu": 0.5}):
-        check_costs_nothing(ledger, f"{name}, {promise}", lambda it, p=promise: it.release(asked(name, table()), **p))
+        check_costs_nothing(unspent, f"{name}, {promise}", lambda it, p=promise: it.release(asked(name, table()), **p))
 
 
 # --- how it is asked of a ledger ----------------------------------------------------------------------------------------
@@ -122,18 +122,18 @@ CALLS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("mistakes", [[*CALLS][::4], slow([*CALLS])], ids=["few", "all"])
 @pytest.mark.parametrize("name", KINDS)
-def test_of_calls(name: str, mistakes: list[str], ledger: pv.Ledger) -> None:
+def test_of_calls(name: str, mistakes: list[str], unspent: pv.Ledger) -> None:
     question, promise = asked(name, table()), {"epsilon": 0.5, "delta": 1e-6}
     for mistake, said in ((each, CALLS[each]) for each in mistakes):
-        check_costs_nothing(ledger, f"{name}, {mistake}", lambda it, s=said: it.release(question, **promise, **s))
+        check_costs_nothing(unspent, f"{name}, {mistake}", lambda it, s=said: it.release(question, **promise, **s))
     check_costs_nothing(
-        ledger, f"{name}, a key of another question", lambda it: it.release(question, key="used", **promise)
+        unspent, f"{name}, a key of another question", lambda it: it.release(question, key="used", **promise)
     )
-    check_costs_nothing(ledger, f"{name}, data as well", lambda it: it.release(question, visits(), **promise))
-    check_costs_nothing(ledger, f"{name}, its class", lambda it: it.release(type(question), **promise))
+    check_costs_nothing(unspent, f"{name}, data as well", lambda it: it.release(question, visits(), **promise))
+    check_costs_nothing(unspent, f"{name}, its class", lambda it: it.release(type(question), **promise))
     made = question.for_budget(**promise)
     for mistake, data in {"a mapping": visits(), "nothing": None, "the table": table()}.items():
-        check_costs_nothing(ledger, f"{name}, {mistake} for its data", lambda it, d=data: it.release(made, d))
+        check_costs_nothing(unspent, f"{name}, {mistake} for its data", lambda it, d=data: it.release(made, d))
 
 
 @pytest.mark.parametrize("unit", [Unit(), Unit("replace", person="who"), Unit(person="patient")], ids=str)
@@ -147,7 +147,7 @@ def test_of_another_unit(unit: Unit) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.column])
-def test_of_columns(name: str, ledger: pv.Ledger) -> None:
+def test_of_columns(name: str, unspent: pv.Ledger) -> None:
     for column in ("nobody", "", "who", KINDS[name].wrong, 3, b"age", ["age"], ("age", "cost"), None, float, "a\x00"):
         if "sql" in name and not isinstance(column, str):
             continue
@@ -158,7 +158,7 @@ def test_of_columns(name: str, ledger: pv.Ledger) -> None:
             kind = KINDS[name]
             return it.release(kind.ask(table(), c), epsilon=0.5, delta=1e-6)
 
-        check_costs_nothing(ledger, f"{name} of {column!r}", ask)
+        check_costs_nothing(unspent, f"{name} of {column!r}", ask)
 
 
 # --- in which shape -----------------------------------------------------------------------------------------------------
@@ -276,8 +276,8 @@ SHAPES: dict[str, Callable[[pv.Table], Any]] = {
 
 
 @pytest.mark.parametrize("mistake", SHAPES)
-def test_of_shapes(mistake: str, ledger: pv.Ledger) -> None:
-    check_costs_nothing(ledger, mistake, lambda it: it.release(SHAPES[mistake](table()), epsilon=0.5, delta=1e-6))
+def test_of_shapes(mistake: str, unspent: pv.Ledger) -> None:
+    check_costs_nothing(unspent, mistake, lambda it: it.release(SHAPES[mistake](table()), epsilon=0.5, delta=1e-6))
 
 
 # --- what the columns may contain ---------------------------------------------------------------------------------------
@@ -307,14 +307,14 @@ SCHEMAS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("mistake", SCHEMAS)
-def test_of_schemas(mistake: str, ledger: pv.Ledger) -> None:
+def test_of_schemas(mistake: str, unspent: pv.Ledger) -> None:
     for name in KINDS:
 
         def ask(it: pv.Ledger, name: str = name) -> Any:
             columns = {**COLUMNS, KINDS[name].column or "age": SCHEMAS[mistake]()}
             return it.release(asked(name, table(columns=columns)), epsilon=0.5, delta=1e-6)
 
-        check_costs_nothing(ledger, f"{name}, {mistake}", ask)
+        check_costs_nothing(unspent, f"{name}, {mistake}", ask)
 
 
 TABLES: dict[str, dict[str, Any]] = {
@@ -334,9 +334,9 @@ TABLES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("mistake", TABLES)
-def test_of_tables(mistake: str, ledger: pv.Ledger) -> None:
+def test_of_tables(mistake: str, unspent: pv.Ledger) -> None:
     check_costs_nothing(
-        ledger,
+        unspent,
         mistake,
         lambda it: it.release(table(**TABLES[mistake]).agg(n=pv.count()), epsilon=0.5),
     )

@@ -77,7 +77,7 @@ def _twins(column: str) -> Any:
 
 
 @pytest.mark.parametrize("mistake", MEMORY)
-def test_of_data_in_memory(mistake: str, ledger: pv.Ledger) -> None:
+def test_of_data_in_memory(mistake: str, unspent: pv.Ledger) -> None:
     for name in BY_FILE:
         column = KINDS[name].column
         if column not in COLUMNS and mistake.startswith("values that are"):
@@ -88,7 +88,7 @@ def test_of_data_in_memory(mistake: str, ledger: pv.Ledger) -> None:
             question = asked(name, pv.Table(source, columns=COLUMNS, unit=WHO, name="visits"))
             return _released(it, name, question, whole=mistake in ("nothing", "without the column"))
 
-        check_costs_nothing(ledger, f"{name}, {mistake}", ask)
+        check_costs_nothing(unspent, f"{name}, {mistake}", ask)
 
 
 def _written(folder: Path, name: str, text: bytes | None = None) -> Path:
