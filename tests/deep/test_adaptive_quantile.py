@@ -167,7 +167,7 @@ def test_the_clip_finds_the_quantile_from_far_away():
     rows = torch.zeros(64, 2)
     rows[:32, 0], rows[32:, 1] = 8.0, 32.0
     for start in (0.25, 500.0):
-        training = training_of(plan_of(deep.AdaptiveQuantile(start, rate=0.5), steps=40), 2)
+        training = training_of(plan_of(deep.AdaptiveQuantile(start, rate=0.5), steps=40), 2, divisor=64.0)
         state = training._first()
         for index in range(len(training.blocks)):
             state = training._block(index, state, deep.Records((rows,)), noise.Seeded(3))
@@ -177,7 +177,7 @@ def test_the_clip_finds_the_quantile_from_far_away():
 def test_a_run_that_goes_on_from_a_checkpoint_keeps_its_clip(tmp_path):
     from privet.deep.checkpoint import Checkpoint
 
-    training = training_of(plan_of(steps=40), 2)
+    training = training_of(plan_of(steps=40), 2, divisor=64.0)
     state = training._block(0, training._first(), deep.Records((torch.full((64, 2), 9.0),)), noise.Seeded(3))
     kept = Checkpoint(tmp_path / "run", {"key": "k"})
     kept.save(1, state)

@@ -165,7 +165,7 @@ ROWS = torch.linspace(-1.0, 1.0, 24).reshape(8, 3)
     ids=["plain", "no targets", "bool", "mapping", "gradients", "numpy", "nan", "by number"],
 )
 def test_states_after_blocks_are_those_of_plain_steps(rows, loss, noiseless):
-    plan = plan_of(steps=60, sampling=deep.Poisson(q=0.2))  # of eight records: empty batches, too, and several blocks
+    plan = plan_of(steps=40, sampling=deep.Poisson(q=0.2))  # of eight records: empty batches, too, and two blocks
     given = {"optimizer": two, "loss": loss, "rows": rows, "plan": plan, "physical_batch": 3, "average": 0.9}
     one, other = (fitted(way, model=Tied(), **given) for way in ("compiled", "bookkeeping"))
     start = Tied().state_dict()
