@@ -12,6 +12,7 @@ from privet.learn.problem.task import ROW_STEPS
 from privet.learn.solvers import minimise
 from privet.learn.solvers.exact_gradient import Place, exact_gradient
 from privet.learn.solvers.minimise import Objective, certified, minimiser
+from tests.firsts import ends
 
 RNG = np.random.default_rng(5)
 
@@ -106,7 +107,7 @@ def test_a_place_moves_by_less_than_a_double():
 
 
 @pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.5), Huber(0.2), Pinball(0.9, 0.01)], ids=repr)
-@pytest.mark.parametrize("copies", [1, 2**20, 2**40])
+@pytest.mark.parametrize("copies", ends([1, 2**20, 2**40]))
 def test_no_number_of_records_spoils_the_certificate(loss, copies):
     """The same few records, so many times each that doubles have no point with so short a gradient: more than a million
     million records. They are counted, not held."""

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from privet import local
 from privet.errors import InvalidParameter
 from privet.local.families.intervals import at_least, exact_interval, needs_exact_law, score_interval, tail_of
-from tests.firsts import ends
+from tests.firsts import ends, slow
 
 
 def law_of(m: int, n: int, p: float, q: float):
@@ -85,8 +85,15 @@ def check_coverage(n, f, epsilons) -> None:
                 assert shares_covered(protocol, n, f, cut=True)[0] == pytest.approx(share, abs=1e-12)
 
 
-@pytest.mark.parametrize("n", [200, 1000])
-@pytest.mark.parametrize("f", ends([0.0, 0.01, 0.1, 0.5, 0.9], also=[0.5]))
+# Of 200 people at four epsilons both kinds of intervals are met; shares of 1000 that somebody has take longest.
+@pytest.mark.parametrize(
+    ("f", "n"),
+    [
+        (f, n) if f == 0.0 or (n == 200 and f >= 0.5) else slow((f, n))
+        for f in (0.0, 0.01, 0.1, 0.5, 0.9)
+        for n in (200, 1000)
+    ],
+)
 def test_intervals_cover_what_they_say(n, f):
     check_coverage(n, f, (0.5, 1.0, 2.0, 4.0) if n == 200 else (1.0, 4.0))
 

@@ -40,9 +40,15 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.fixture(scope="module")
+def held():
+    """What people hold, made once: to show it changes nothing."""
+    return objects()
+
+
 @pytest.mark.parametrize("name", [name for name in objects() if not name.startswith("mechanism")])
-def test_every_object_shows_itself(name):
-    thing = objects()[name]
+def test_every_object_shows_itself(held, name):
+    thing = held[name]
     assert len(repr(thing)) < 3000
     assert f"{thing}".strip()
     if isinstance(thing, Shown):
@@ -54,8 +60,7 @@ def test_every_object_shows_itself(name):
         assert seen.names <= {"table", "thead", "tbody", "tr", "th", "td", "pre", "p", "span"}
 
 
-def test_what_people_hold_has_a_picture_in_a_notebook():
-    held = objects()
+def test_what_people_hold_has_a_picture_in_a_notebook(held):
     named = ("bound", "release", "loss", "ledger", "spent", "preview", "verified", "quote", "status", "query preview")
     assert [name for name in named if not hasattr(held[name], "_repr_html_")] == []
 

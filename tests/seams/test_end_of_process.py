@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.firsts import slow
+
 RELEASE = """
 import numpy as np
 import privet as pv
@@ -15,7 +17,7 @@ print(type(ledger.release(people.agg(n=pv.count()), epsilon=1.0)).__name__)
 """
 
 
-@pytest.mark.parametrize("other", ["torch", "sklearn"])
+@pytest.mark.parametrize("other", ["torch", slow("sklearn")])  # torch told of leaks
 def test_a_release_leaves_nothing_open(other):
     """With torch loaded modules are taken down in another order, and DuckDB told of leaks on every end of a script."""
     pytest.importorskip(other)

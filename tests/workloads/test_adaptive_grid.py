@@ -29,7 +29,7 @@ from privet.workloads import (
 from privet.workloads.adaptive import adaptive_grid
 from privet.workloads.adaptive.adaptive_grid import block_lines, grid_error, noise_of, tile_cuts
 from privet.workloads.adaptive.foreseen_grid import grid_energy
-from tests.firsts import ends
+from tests.firsts import ends, slow
 
 PLACES = Product((Prefix(32), Prefix(32)))
 PROMISES = [{"epsilon": 1.0}, {"rho": 0.5}, {"mu": 1.0}, {"epsilon": 1.0, "delta": 1e-6}]
@@ -38,7 +38,7 @@ PROMISES = [{"epsilon": 1.0}, {"rho": 0.5}, {"mu": 1.0}, {"epsilon": 1.0, "delta
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("promise", PROMISES)
 @pytest.mark.parametrize(
-    "strategy", [AdaptiveGrid(), AdaptiveGrid(rows=300), Automatic(), Automatic(rows=300)], ids=str
+    "strategy", ends([AdaptiveGrid(), AdaptiveGrid(rows=300), Automatic(), Automatic(rows=300)]), ids=str
 )
 def test_every_promise_is_kept_by_the_parts_that_run(promise, relation, strategy):
     """The whole is the promise or a rounding less, for persons with two rows; the parts of a run add up to it."""
@@ -129,7 +129,7 @@ def edges(mechanism):
 
 @pytest.mark.parametrize("promise", ends([{"epsilon": 0.1}, {"rho": 0.005}, {"epsilon": 0.2, "delta": 1e-6}]), ids=str)
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@pytest.mark.parametrize("strategy", [AdaptiveGrid(), Automatic()], ids=str)
+@pytest.mark.parametrize("strategy", [AdaptiveGrid(), slow(Automatic())], ids=str)  # which has replays of its own
 def test_a_replay_sees_nothing_on_both_sides_of_an_edge(strategy, relation, promise):
     made = AdaptiveQueries.for_budget(workload=PLACES, strategy=strategy, unit=Unit(relation), **promise)
     for rows in edges(made):
