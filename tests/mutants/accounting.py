@@ -39,7 +39,7 @@ def plant(name: str, place: str, old: str, new: str, *first: str) -> None:
 plant("delta0 counted twice", "AdvancedFilter.limits", "math.log(self._rest())", "math.log(self.delta)", FILTERS)
 plant("delta0 counted twice", "RdpFilter.limits", "self._rest()", "self.delta", FILTERS)
 plant("delta0 counted twice", "ApproxGdpFilter.limits", "self._rest()", "self.delta", FILTERS)
-plant("delta0 counted twice", "ZcdpFilter.limits", "rest = self._rest()", "rest = self.delta", FILTERS)
+plant("delta0 counted twice", "ZcdpFilter.limits", "self._rest()", "self.delta", FILTERS)
 plant("what is set aside is not taken off", "Rule._rest", "if rest <= 0.0", "if rest < 0.0", FILTERS)
 plant("a square that is not one", "AdvancedFilter.price", "square_up(epsilon), delta", "epsilon * 0.5, delta", FILTERS)
 plant("failures of parts are free", "RdpFilter.price", "float(values[0]), delta0", "float(values[0]), 0.0", FILTERS)

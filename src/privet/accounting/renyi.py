@@ -24,7 +24,7 @@ def epsilon_of_renyi(alpha: float, value: float, delta: float) -> float:
     11.126631
     """
     terms = value, *_log_share(alpha), -math.log(alpha) / (alpha - 1.0), -math.log(delta) / (alpha - 1.0)
-    return math.fsum(terms) + _EPSILON_LOST * math.fsum(abs(term) for term in terms)
+    return math.fsum(terms) + _EPSILON_LOST * math.fsum(map(abs, terms))
 
 
 def log_delta_of_renyi(alpha: float, value: float, epsilon: float) -> float:
@@ -36,7 +36,7 @@ def log_delta_of_renyi(alpha: float, value: float, epsilon: float) -> float:
     """
     above = alpha - 1.0
     terms = above * value, -above * epsilon, *(alpha * part for part in _log_share(alpha)), -math.log(above)
-    return math.fsum(terms) + _DELTA_LOST * math.fsum(abs(term) for term in terms)
+    return math.fsum(terms) + _DELTA_LOST * math.fsum(map(abs, terms))
 
 
 def _log_share(alpha: float) -> tuple[float, ...]:

@@ -7,6 +7,7 @@ from typing import overload
 
 import numpy as np
 
+from privet._cache import remember
 from privet._calls import door
 from privet._numerics import LARGEST_EXPONENT, Array, minimise, ndtr, ndtri, special
 from privet._validate import fraction
@@ -60,7 +61,7 @@ def _one(loss: PrivacyLoss, rates: Array) -> Array:
         try:
             curves = profile_nodes(loss)
         except (NoGuarantee, OverflowError):
-            curves = [_renyi_nodes(loss)]
+            curves = (_renyi_nodes(loss),)
     return np.min([_dual(epsilons, deltas, rates) for epsilons, deltas in curves], axis=0)
 
 
@@ -79,6 +80,7 @@ def _dual(epsilons: Array, deltas: Array, rates: Array) -> Array:
     return np.clip(values.reshape(rates.shape), 0.0, 1.0 - rates)
 
 
+@remember(2**20)
 def _renyi_nodes(loss: PrivacyLoss) -> tuple[Array, Array]:
     """Nodes of the profile from the Rényi curve, for losses without a pair; the mirror image gives negative epsilon."""
     top = min(Rdp().epsilon(loss, 1e-12).upper + 1.0, LARGEST_EXPONENT)  # farther out no line bounds a rate that counts

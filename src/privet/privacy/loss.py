@@ -133,8 +133,11 @@ class PrivacyLoss(ABC):  # noqa: B024 - every question has a safe default
         if rho.delta0 != delta:  # never mix statements that set different events aside
             return RdpCurve(lines, rho.delta0)
         if delta == 0.0 and 0.0 < epsilon < math.inf:  # a bounded loss: read the divergence off the pair itself
-            both = [renyi_of_variable(self.variable(direction), orders) for direction in DIRECTIONS]
-            lines = np.minimum(lines, np.maximum(*both))
+            one, other = (self.variable(direction) for direction in DIRECTIONS)
+            most = renyi_of_variable(one, orders)
+            if other is not one:  # many a pair is its own mirror image, and one object
+                most = np.maximum(most, renyi_of_variable(other, orders))
+            lines = np.minimum(lines, most)
         return RdpCurve(np.minimum(binary_rdp(epsilon, orders), lines), delta)
 
     def variable(self, direction: Direction) -> LossVariable:

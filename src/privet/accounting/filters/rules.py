@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from privet._cache import remember
 from privet._calls import door
 from privet._numerics import LARGEST_EXPONENT, bisect, ndtr, square_up
 from privet._validate import above, at_least, set_frozen
@@ -122,21 +123,24 @@ class ZcdpFilter(Rule):
 
     @property
     def limits(self) -> tuple[float, ...]:
-        rest = self._rest()
-        most = self.epsilon
-        while zcdp_epsilon(most, rest) <= self.epsilon:  # happens for a large delta only
-            most *= 2.0
-        # by logarithms, since rho may be smaller than any fixed tolerance
-        minus_log = bisect(
-            lambda x: zcdp_epsilon(math.exp(-x), rest) <= self.epsilon, -math.log(most), LARGEST_EXPONENT
-        )
-        return math.exp(-minus_log) * COMPUTED, self.delta0
+        return _largest_rho(self.epsilon, self._rest()), self.delta0
 
     def price(self, loss: PrivacyLoss) -> tuple[float, ...]:
         return loss.zcdp()
 
     def pure_room(self, remaining: float) -> float:
         return math.sqrt(2.0 * remaining)  # epsilon-DP is epsilon^2/2-zCDP
+
+
+@remember(2**16)  # every ledger that begins asks for it
+def _largest_rho(epsilon: float, delta: float) -> float:
+    """The largest rho whose conversion meets (epsilon, delta), rounded down."""
+    most = epsilon
+    while zcdp_epsilon(most, delta) <= epsilon:  # happens for a large delta only
+        most *= 2.0
+    # by logarithms, since rho may be smaller than any fixed tolerance
+    minus_log = bisect(lambda x: zcdp_epsilon(math.exp(-x), delta) <= epsilon, -math.log(most), LARGEST_EXPONENT)
+    return math.exp(-minus_log) * COMPUTED
 
 
 @door
@@ -213,6 +217,7 @@ class GdpFilter(Rule):
         return pure_of_square(remaining)
 
 
+@remember(2**16)
 def _largest_square(epsilon: float, delta: float) -> float:
     """The largest mu^2 whose Gaussian meets (epsilon, delta), rounded down."""
     # mu = delta always fits, since delta_mu(e) <= delta_mu(0) < 0.4 mu; from there ln mu is raised until it does not

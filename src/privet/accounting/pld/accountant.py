@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privet._cache import remember
 from privet._numerics import UNIT_ROUNDOFF, Array, sum_up
 from privet._validate import open_fraction
 from privet.accounting.accountant import Accountant
@@ -83,7 +84,7 @@ class PLD(Accountant):
         return Bound(min(lower, upper), upper, "PLD", loss.unit, found.coarse)
 
 
-def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Array]]:
+def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> tuple[tuple[Array, Array], ...]:
     """Certified upper bounds on the whole profile (epsilon nodes, deltas), one pair of arrays per direction.
 
     >>> from privet import privacy
@@ -91,8 +92,18 @@ def profile_nodes(loss: PrivacyLoss, tol: float = 1e-4) -> list[tuple[Array, Arr
     >>> bool((deltas >= privacy.LaplaceLoss(2.0).profile(nodes) - 1e-12).all())
     True
     """
+    found: tuple[tuple[Array, Array], ...] = _nodes(loss, tol)
+    return found
+
+
+@remember(2**25)  # who tests a claim asks for its curve many times
+def _nodes(loss: PrivacyLoss, tol: float) -> tuple[tuple[Array, Array], ...]:
     parts = _costly(loss)
-    return profile_curves(gathered(parts), tol) if parts else [(np.zeros(1), np.zeros(1))]
+    curves = profile_curves(gathered(parts), tol) if parts else [(np.zeros(1), np.zeros(1))]
+    for curve in curves:
+        for array in curve:
+            array.flags.writeable = False  # it is handed out again
+    return tuple(curves)
 
 
 def _listed(parts: list[tuple[PrivacyLoss, int]]) -> tuple[Pair | None, Parts]:
