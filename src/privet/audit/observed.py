@@ -41,11 +41,15 @@ def _differing(left: Any, right: Any, where: str, above: frozenset[tuple[int, in
         if text_of(left) != text_of(right):
             yield where
         return
+    if type(left) in _SCALARS:  # most of what is compared
+        if repr(left) != repr(right):
+            yield where
+        return
     parts, others = parts_of(left), parts_of(right)
     if parts is None or others is None:
         if text_of(left) != text_of(right):
             yield where
-    elif list(map(repr, parts)) != list(map(repr, others)):
+    elif list(parts) != list(others):
         yield where
     else:
         for (name, part), other in zip(parts.items(), others.values(), strict=True):
@@ -59,9 +63,11 @@ def parts_of(value: Any) -> dict[str, Any] | None:
     ({"['a']": 1}, {'[0]': 2}, None)
     """
     if isinstance(value, dict):
-        return {f"[{key!r}]": held for key, held in value.items()} | _beside(value)
+        held = {f"[{key!r}]": each for key, each in value.items()}
+        return held if type(value) is dict else held | _beside(value)
     if isinstance(value, list | tuple):
-        return {f"[{i}]": held for i, held in enumerate(value)} | _beside(value)
+        held = {f"[{i}]": each for i, each in enumerate(value)}
+        return held if type(value) in (list, tuple) else held | _beside(value)
     if type(value).__name__ == "Release" and hasattr(value, "loss"):
         return {".value": value.value, ".error": value.error, ".provenance": value.provenance}
     if isinstance(value, FunctionType | MethodType):

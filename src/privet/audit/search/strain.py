@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 
 _REFINED = 24  # events that are priced exactly after all were priced roughly: speed only
@@ -42,12 +43,20 @@ class Strain:
 
     def _apart(self, tp: Array, fp: Array, n: int, n_out: int) -> Array:
         """The distance to the curve on the scale of arcsines."""
-        x, y = (2.0 * np.arcsin(np.sqrt(rates)) for rates in (self.fpr, self.fnr))
+        x, y = self._arcs
         a = 2.0 * np.arcsin(np.sqrt((fp + 0.375) / (n_out + 0.75)))
         b = 2.0 * np.arcsin(np.sqrt((n - tp + 0.375) / (n + 0.75)))
-        across = np.maximum(x - a[:, None], 0.0) ** 2 * n_out
-        down = np.maximum(y - b[:, None], 0.0) ** 2 * n
-        return np.asarray(np.sqrt(np.min(across + down, axis=1)))
+        far = _beyond(x, a)
+        far *= n_out
+        down = _beyond(y, b)
+        down *= n
+        far += down
+        return np.asarray(np.sqrt(np.min(far, axis=1)))
+
+    @kept_property
+    def _arcs(self) -> tuple[Array, Array]:
+        """The curve on the scale of arcsines."""
+        return 2.0 * np.arcsin(np.sqrt(self.fpr)), 2.0 * np.arcsin(np.sqrt(self.fnr))
 
     def screen(self, left: Array, right: Array) -> Array:
         """The largest depth of a few thresholds and atoms for each column of two matrices (one row a run)."""
@@ -67,3 +76,10 @@ class Strain:
                     depth = np.maximum(self.depth(a, b, n, n_out), self.depth(b, a, n_out, n))
                     best = np.maximum(best, np.where(seen, depth, -np.inf))
         return best
+
+
+def _beyond(curve: Array, points: Array) -> Array:
+    """The squares of how far the curve lies beyond each point (a row each), 0 where it does not."""
+    gaps = curve - points[:, None]
+    np.maximum(gaps, 0.0, out=gaps)
+    return np.square(gaps, out=gaps)

@@ -1,5 +1,6 @@
 """One event in two worlds, exact binomial bounds: the lower bound that assumes nothing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,10 +54,20 @@ def point_epsilon(
     [1.122151, 0.0]
     """
     each = alpha / (4.0 if two_sided else 2.0)
-    best = _ordered(rate_below(tp, n, each), rate_above(fp, n_out, each), delta)
+    best = _ordered(_once(rate_below, tp, n, each), _once(rate_above, fp, n_out, each), delta)
     if two_sided:
-        best = np.maximum(best, _ordered(rate_below(fp, n_out, each), rate_above(tp, n, each), delta))
+        turned = _ordered(_once(rate_below, fp, n_out, each), _once(rate_above, tp, n, each), delta)
+        best = np.maximum(best, turned)
     return best
+
+
+def _once(bound: Callable[..., Array], k: Array, n: Array | int, alpha: float) -> Array:
+    """A bound for many counts, each of which is asked once: thousands of events share a few hundred counts."""
+    hits = np.asarray(k)
+    if np.ndim(n) or hits.ndim != 1:
+        return bound(hits, n, alpha)
+    counts, places = np.unique(hits, return_inverse=True)
+    return bound(counts, n, alpha)[places]
 
 
 def _ordered(low: Array, high: Array, delta: float) -> Array:
