@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -53,6 +54,11 @@ class Blind:
         return Release(next(self.draws), loss=self.loss, mechanism="blind")
 
 
+@cache
+def noisy_count(epsilon: float) -> pv.mechanisms.Laplace:
+    return pv.mechanisms.Laplace.for_budget(epsilon=epsilon, sensitivity=1.0)
+
+
 @dataclass(frozen=True)
 class Call:
     """One call; what a kind of call does not need of this, it leaves."""
@@ -82,8 +88,7 @@ class Walk:
 
     def mechanism(self, call: Call) -> Any:
         if self.real:
-            share = 0.05 if call.label == "a" else 0.0625
-            return pv.mechanisms.Laplace.for_budget(epsilon=share, sensitivity=1.0)
+            return noisy_count(0.05 if call.label == "a" else 0.0625)
         return Blind(self.draws, call.label)
 
     def data(self, call: Call) -> Any:
@@ -161,18 +166,21 @@ def _told(release: Release[Any]) -> Any:
 
 
 def transcript(kind: type[pv.Ledger], script: tuple[Call, ...], rows: Rows, *, real: bool = False) -> list[Any]:
-    """Everything that is seen of a script: after each call its answer or error, and the entries. Without what names a
-    ledger or a moment: its random number, times and the hashes over both.
+    """Everything that is seen of a script: after each call its answer or error and the entries that it added, at the end
+    all of them. Without what names a ledger or a moment: its random number, times and the hashes over both.
     """
     ledger = kind.create("memory:", budget=pv.Budget(1.0), dataset="visits")
     ledger.open_partition("ward", ["A", "B"])
-    walk, seen = Walk(ledger, rows, real), []
+    walk, seen, known = Walk(ledger, rows, real), list[Any](), 0
     for call in script:
         try:
             answer = getattr(walk, call.do)(call)
         except Exception as error:
             answer = [type(error).__name__, str(error), repr(error.__cause__), repr(error.__context__)]
-        seen.append([call.do, answer, [_entry(entry) for entry in ledger.entries()]])
+        entries = ledger.entries()
+        seen.append([call.do, answer, [_entry(entry) for entry in entries[known:]]])
+        known = len(entries)
+    seen.append(["end", None, [_entry(entry) for entry in ledger.entries()]])
     text = json.dumps(seen, default=str).replace(ledger.policy.ledger, "id")
     return _timeless(json.loads(text))
 

@@ -6,6 +6,7 @@ An example is `queries.AggregateExample`: a request about a column `x`, and what
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -15,6 +16,7 @@ from privet._numerics import Array
 from privet.errors import PrivetError
 from privet.noise import Seeded
 from privet.queries import AggregateExample, Query, Table, TableAnswers
+from privet.queries.aggregates import Count
 from privet.queries.family import Noisy
 from privet.queries.measured import family_of
 from privet.tables import Aggregates, Bounded, Category, Data, Int, Person, Rows
@@ -57,18 +59,22 @@ def check_moves_as_priced(example: AggregateExample) -> None:
 
 def _check_moves(example: AggregateExample, made: list[TableAnswers], unit: Any, relation: str) -> None:
     most = 1 if isinstance(unit, Rows) else 2
-    worlds = [_query(example, (*_OTHERS, *rows), unit).data for rows in _persons(most)]
-    held: dict[Bounded, list[Aggregates]] = {}
     for mechanism in made:
         for move in _moves(mechanism):
-            if move.plan not in held:
-                held[move.plan] = [data.exact_aggregates(move.plan, _SALTS) for data in worlds]
-            there = [move.exact(found) for found in held[move.plan]]
+            there = [move.exact(found) for found in _in_worlds(move.plan, unit, most)]
             starts = there[:1] if relation == "add_remove" else there[1:]
             farthest = max(move.distance(one, two) for one in starts for two in there[1:])
             assert farthest <= move.priced * (1.0 + 1e-12), (
                 f"{example}: one of {unit} moves {move.what} by {farthest:g}, and {move.priced:g} is priced"
             )
+
+
+@cache
+def _in_worlds(plan: Bounded, unit: Any, most: int) -> list[Aggregates]:
+    """What a plan measures in every world: plans are shared by aggregates, and their noise by none."""
+    counting = AggregateExample("count", Count(), len)
+    worlds = [_query(counting, (*_OTHERS, *rows), unit).data for rows in _persons(most)]
+    return [data.exact_aggregates(plan, _SALTS) for data in worlds]
 
 
 class _Move:
@@ -153,8 +159,6 @@ def check_empty_data_are_answered(example: AggregateExample) -> None:
         _told(example, _released(example, query, query.data, epsilon))
     if getattr(example.aggregate, "column", None) is None:
         return
-    from privet.queries.aggregates import Count
-
     rows: tuple[Row, ...] = ((1, "A", 0), (2, "B", 0), (3, "B", 0))
     columns = {**_COLUMNS, "x": Int(0, 0)}
     asked = _query(example, rows, Rows(), columns=columns)
