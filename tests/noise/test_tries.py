@@ -58,9 +58,10 @@ def test_the_logarithmic_law_is_the_limit_and_eta_1_the_geometric_one():
 @pytest.mark.parametrize("mean", [0.3, 3.0, 10.0, 70.0])
 def test_poisson(mean):
     source = noise.Seeded(13)
-    drawn = noise.poisson(mean=mean, size=N if mean < 32 else 800, source=source)
+    few = 800 if mean < 32 else 400  # a law that is a tenth off lies 17 standard errors away
+    drawn = noise.poisson(mean=mean, size=N if mean < 32 else few, source=source)
     testing.check_samples(drawn, lambda k: stats.poisson.pmf(k, mean))
-    single = np.array([noise.poisson(mean=mean, source=source) for _ in range(800)])
+    single = np.array([noise.poisson(mean=mean, source=source) for _ in range(few)])
     testing.check_samples(single, lambda k: stats.poisson.pmf(k, mean))
     with pytest.raises(AssertionError, match="do not follow the law"):
         testing.check_samples(drawn, lambda k: stats.poisson.pmf(k, mean * 1.1))
