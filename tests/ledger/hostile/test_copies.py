@@ -125,6 +125,7 @@ def test_threads_share(fresh: Fresh):
         assert len(refused) == 16
 
 
+@pytest.mark.slow  # jobs of joblib spend in every run: ../test_open.py
 @pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)
 def test_joblib_over_eight_fits(fresh: Fresh):
     with pv.Ledger.create(fresh(), budget=pv.Budget(epsilon=4.0)) as ledger:
