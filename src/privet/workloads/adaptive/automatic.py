@@ -102,10 +102,10 @@ class Automatic(AdaptiveStrategy):
 
         >>> from privet.privacy import Guarantee
         >>> from privet.workloads import Points, Prefix
-        >>> task = Task(Prefix(1024), Guarantee(0.1))
+        >>> task = Task(Prefix(256), Guarantee(0.1))
         >>> print(Automatic().choice(task, 1_000.0))
         adaptive grid
-        >>> print(Automatic().choice(Task(Points(1024), Guarantee(0.1)), 10_000.0))
+        >>> print(Automatic().choice(Task(Points(256), Guarantee(0.1)), 3_000.0))
         DAWA, every cell over the buckets
         """
         tried = [each for each in candidates(task.workload, task.norm) if not _takes_long(task, each)]
