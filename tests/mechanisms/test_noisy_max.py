@@ -54,7 +54,8 @@ def test_each_noise_has_its_law(kind):
 @pytest.mark.parametrize("factor", [pytest.param(2 / 3, marks=pytest.mark.slow), 3 / 2])
 def test_sampler_of_another_scale_is_noticed(factor):
     other = NoisyMax(scale=2.0 * factor, sensitivity=1.0)
-    assert not fits(other.simulate([0.0, 2.0, 3.0], 12_000), laplace_law([0.0, 2.0, 3.0], 2.0))
+    # so many draws of such a scale have a p-value of about 1e-38
+    assert not fits(other.simulate([0.0, 2.0, 3.0], 4_000), laplace_law([0.0, 2.0, 3.0], 2.0))
 
 
 def test_prices():

@@ -23,13 +23,14 @@ from privet.privacy import Guarantee, RandomizedResponseLoss
 @register
 @dataclass(frozen=True, kw_only=True)
 class Warner(FrequencyProtocol):
-    """A yes or no that is true with probability e/(e + 1), e = e^epsilon, and its opposite otherwise.
+    """A yes or no that is true with probability exp(epsilon)/(exp(epsilon) + 1), and its opposite otherwise.
 
-    The draw is that of `mechanisms.RandomizedResponse`. At epsilon = ln 3 it is the survey with two fair coins. The raw
-    estimate has the shares of no and yes, in this order.
+    The probability that is used, `own`, is a fraction that is at most this. The draw is that of
+    `mechanisms.RandomizedResponse`. At epsilon = ln 3 it is the survey with two fair coins. The raw estimate has the shares
+    of no and yes, in this order.
 
-    **Guarantee:** pure ln(truth/(1 - truth)) of the fraction that runs, at most epsilon. Relation: replace.
-    **Error:** variance e/(n (e - 1)^2), whatever the share.
+    **Guarantee:** pure, of ln(own/(1 - own)), which is at most epsilon. Relation: replace.
+    **Error:** variance exp(epsilon)/(n (exp(epsilon) - 1)^2) of a share that is estimated from n reports, whatever it is.
     **Reference:** Warner 1965; Kairouz, Oh & Viswanath 2015. **Proof:** docs/proofs/local/warner.md.
 
     >>> import math
@@ -70,7 +71,7 @@ class Warner(FrequencyProtocol):
 
     @property
     def pair_supports(self) -> tuple[Fraction, Fraction]:
-        return Fraction(0), Fraction(0)
+        return Fraction(0), Fraction(0)  # a report is yes or no, never both
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -93,6 +94,7 @@ class Warner(FrequencyProtocol):
         return (self.own, self.other), (self.other, self.own)
 
     def simulate_counts(self, counts: Any, *, source: Source = None) -> State:
+        # kept with probability own - other, and else yes or no alike: a value is reported with (own - other) + other = own
         return keep_or_uniform(self, counts, self.own - self.other, source)
 
     @classmethod

@@ -18,11 +18,16 @@ from privet.noise.families.tails import Tails, powers
 from privet.noise.parameters import Size, positive
 from privet.noise.table import TableCache, from_tails
 
-TABLE_SCALE = 64  # tables serve scales up to here, and the leading part of larger ones
-FILTER_SCALE = 2**20  # up to here one word through a logarithm decides nearly every draw
-ONE_FILTER_SCALE = 2**32  # for a single draw: there the exact path is cheap, compared to a second word
-FIRST = 2**44  # words below it go to the exact path: their cells are wider than MARGIN
-MARGIN = 2.0**-40  # of the scale: the cell (2^-44), 64 ulp of the logarithm and the rounding of scale and product
+TABLE_SCALE = 64  # tables serve scales below it, and the leading part of a number of a larger scale; changes speed only
+# Below this scale one word through a logarithm decides all but 2 MARGIN 2^20 of the draws, one in 2^19; changes speed only.
+FILTER_SCALE = 2**20
+# The same for a single draw, where one in 128 at most takes the exact path: a split takes a second word in every draw.
+ONE_FILTER_SCALE = 2**32
+# Words below it go to the exact path. A word stands for a cell of 2^-64: -ln U differs in it by at most 2^-44 from here on.
+FIRST = 2**44
+# The most by which -t ln U may be wrong in floats, as a share of t: half a cell (2^-45), 64 units in the last place of the
+# logarithm and the rounding of t and of the product are together below 2^-42. A larger one costs time only.
+MARGIN = 2.0**-40
 
 
 def geometric(*, scale: int | float | Fraction, size: Size = None, source: Source | None = None) -> Draws:
@@ -53,7 +58,7 @@ class GeometricTails(Tails):
         return exp_neg(m * self.scale.denominator, self.scale.numerator, bits)
 
     def column(self, bits: int) -> list[tuple[int, int]]:
-        guard = bits + 64
+        guard = bits + 64  # more bits, for the rounding of each product
         lo, hi = exp_neg(self.scale.denominator, self.scale.numerator, guard)
         return powers(lo, hi, (lo, hi), guard, bits)
 
@@ -62,7 +67,8 @@ _tables = TableCache(lambda scale: from_tails(GeometricTails(scale)))
 
 
 def sample_geometric(stream: Stream, count: int, t: Fraction) -> NDArray[Any]:
-    """`count` draws by the quickest exact path: a table, one word through a logarithm, or a split.
+    """`count` draws by the quickest path that keeps the exact law: a table, one word through a logarithm, or, for large
+    scales, one of these for the high bits and a draw of their own for the low bits.
 
     >>> from privet.noise import Seeded
     >>> sample_geometric(Seeded(1).stream(), 3, Fraction(2**40)).shape
@@ -101,11 +107,11 @@ def _shift(t: Fraction) -> int:
 
 
 def _filtered(stream: Stream, count: int, t: Fraction) -> NDArray[np.int64]:
-    """floor(-t ln U): in floats, unless the margin reaches over a whole number."""
+    """Draws of floor(-t ln U): in floats, and exactly where a whole number lies within the margin of -t ln U."""
     words = stream.words(count)
     y = _position(words, float(t), np.log)
     out = np.floor(y)
-    # Below FIRST the cells are too wide for the margin, and that of word 0 holds the whole tail.
+    # y is unsure near a whole number, and for small words: below FIRST cells are too wide, and word 0 holds the whole tail.
     unsure = np.flatnonzero((np.abs(y - out - 0.5) >= 0.5 - MARGIN * float(t)) | (words < np.uint64(FIRST)))
     result = out.astype(np.int64)
     for place in unsure.tolist():
@@ -114,19 +120,21 @@ def _filtered(stream: Stream, count: int, t: Fraction) -> NDArray[np.int64]:
 
 
 def _position(word: Any, t: float, log: Callable[[Any], Any]) -> Any:
-    """-t ln U for the middle of the cell; scaled before the logarithm, where a difference would cancel."""
+    """-t ln U for the middle of the word's cell, U = (word + 1/2)/2^64. The division comes before the logarithm, as the
+    difference ln(word + 1/2) - 64 ln 2 would lose its digits for U near 1."""
     return -t * log((word + 0.5) * TO_UNIT)
 
 
 def _exact(u: Refined, t: Fraction, guess: int) -> int:
-    """The least k >= 0 with U >= exp(-(k + 1) / t)."""
+    """The least k >= 0 with U >= exp(-(k + 1) / t), which is floor(-t ln U); the search begins at `guess`."""
     return least(
         lambda k: k >= 0 and not u.below(lambda bits: exp_neg((k + 1) * t.denominator, t.numerator, bits)), guess
     )
 
 
 def _trailing(stream: Stream, count: int, t: Fraction, shift: int) -> NDArray[np.int64]:
-    """The low `shift` bits of a geometric number, which are independent of the others: uniform, kept with exp(-L/t)."""
+    """The low `shift` bits L of geometric numbers, which are independent of the high ones: drawn uniformly, kept with
+    probability exp(-L/t), and drawn again otherwise."""
     out = _low_bits(stream, count, shift)
     todo = np.flatnonzero(~_kept(stream, out, t))
     while len(todo):
@@ -136,16 +144,19 @@ def _trailing(stream: Stream, count: int, t: Fraction, shift: int) -> NDArray[np
 
 
 def _low_bits(stream: Stream, count: int, shift: int) -> NDArray[np.int64]:
+    """Uniform whole numbers of `shift` bits."""
     width = 32 if shift <= 32 else 64
     words = short_words(stream, count, width)
     return (words >> words.dtype.type(width - shift)).astype(np.int64)
 
 
 def _kept(stream: Stream, value: NDArray[np.int64], t: Fraction) -> NDArray[np.bool_]:
+    """A coin for each value, True with probability exp(-value/t)."""
     return accept(stream, np.asarray(value * (1.0 / float(t))), lambda place: _density(int(value[place]), t))
 
 
 def _one_trailing(stream: Stream, t: Fraction, shift: int) -> int:
+    """The low bits of one number, as `_trailing` draws them."""
     while True:
         value = stream.bits(shift)
         if accept_one(stream, value / float(t), _density(value, t)):
@@ -153,4 +164,5 @@ def _one_trailing(stream: Stream, t: Fraction, shift: int) -> int:
 
 
 def _density(value: int, t: Fraction) -> Enclosure:
+    """The probability exp(-value/t), enclosed by whole numbers of as many bits as are asked for."""
     return lambda bits: exp_neg(value * t.denominator, t.numerator, bits)

@@ -24,22 +24,24 @@ Guess = Callable[[Array], Any]
 @register
 @dataclass(frozen=True, kw_only=True, eq=False)
 class InteractiveGNMax(TwoNoises, BlockAlgorithm[Votes, Array]):
-    """Labels of those queries in which the votes differ from what a student expects: where the largest of the counts less
-    the votes that the student expects, plus normal noise of deviation `sigma1`, reaches `threshold`, the answer is the
-    class with the largest count plus fresh noise of deviation `sigma2`. Elsewhere the student's own class is taken if its
-    chance is above `confidence`, and else the label is -1.
+    """Labels of queries by votes of teachers where these differ from what a student expects, and by the student elsewhere.
 
-    `student(labels)` gives the chances of every class in every query, of the labels known so far (-1: none), and is asked
-    anew before each round. It sees released labels and public rows alone: `Student.guesses(pool)` makes one. In the first
-    round every class is as likely as any other.
+    For each query the votes that the student expects are subtracted from the counts, class by class. Where the largest
+    difference, plus normal noise of deviation `sigma1`, reaches `threshold`, the label is the class with the largest count
+    after fresh normal noise of deviation `sigma2`: up to the number of answers of the round. Every other query gets the
+    student's most likely class if its chance is above `confidence`, and -1 otherwise.
 
-    Queries and answers are divided evenly over the `rounds`, the first ones of which have one more. All of them are paid
-    for in advance as one run: a round is a block of it (`ledger.run_blocks` stops and resumes between rounds), and answers
-    that a round did not need are neither paid back nor used later. Rounds depend on earlier answers, so that these labels
-    have no data-dependent figure.
+    `student(labels)` takes the labels known so far (-1: none) and gives the chances of every class, a row for each query;
+    it is asked anew before each round but the first, in which every class is as likely as any other. It sees released
+    labels and public rows alone: `Student.guesses(pool)` makes one.
 
-    **Guarantee:** queries times 1/sigma1-GDP (the student is public, so that the difference moves by at most 1) and answers
-    times sqrt(2)/sigma2-GDP.
+    Queries and answers are divided evenly over the `rounds`; of a remainder the first rounds have one more each. All are
+    paid for in advance as one run, of which each round is a block: `ledger.run_blocks` stops and resumes between rounds.
+    Answers that a round did not need are neither paid back nor used later. Rounds depend on earlier answers, so that these
+    labels have no price that is computed from the votes.
+
+    **Guarantee:** the composition of `queries` releases of mu = 1/sigma1 (what the student expects is public, so that a
+    teacher moves the largest difference by at most 1) and `answers` releases of mu = sqrt(2)/sigma2.
     **Reference:** Papernot et al. 2018. **Proof:** docs/proofs/pate/interactive_gn_max.md.
 
     >>> from privet import accounting
@@ -54,7 +56,7 @@ class InteractiveGNMax(TwoNoises, BlockAlgorithm[Votes, Array]):
     """
 
     name = "pate_interactive_gn_max"
-    at_most = True
+    at_most = True  # a run may give fewer answers than it pays for
 
     threshold: float
     sigma1: float
@@ -68,7 +70,7 @@ class InteractiveGNMax(TwoNoises, BlockAlgorithm[Votes, Array]):
     confidence: float = 0.95
     unit: Unit = field(default=Unit())
     fixed_ids: bool = False
-    at: float | None = None
+    at: float | None = None  # the delta at which the price is told, set where `for_budget` is given one
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,7 +91,7 @@ class InteractiveGNMax(TwoNoises, BlockAlgorithm[Votes, Array]):
         return range(first, first + sizes[index])
 
     def threshold_part(self, queries: int) -> Gaussian:
-        """The noise on the largest differences of so many queries: a teacher moves each by at most 1."""
+        """The mechanism that makes the largest differences noisy, of so many queries; a teacher moves each by 1 at most."""
         return self._thresholds(queries)
 
     @property
@@ -103,7 +105,8 @@ class InteractiveGNMax(TwoNoises, BlockAlgorithm[Votes, Array]):
         return np.full(self.queries, ABSTAINED, dtype=np.int64)
 
     def _block(self, index: int, state: Array, prepared: Votes, source: Source) -> Array:
-        asked, most = np.array(self.asked(index)), _even(self.answers, self.rounds)[index]
+        asked = np.array(self.asked(index))
+        most = _even(self.answers, self.rounds)[index]  # answers of this round
         chances = self._guessed(state, index)[asked]
         expected = np.rint(self.teachers * chances).astype(np.int64)  # whole votes: differences are compared exactly
         gaps = (prepared.exact_counts[asked] - expected).max(axis=1).astype(np.int64)
@@ -154,7 +157,7 @@ class InteractiveGNMax(TwoNoises, BlockAlgorithm[Votes, Array]):
         fixed_ids: bool = False,
         **promise: Unpack[Promise],
     ) -> "InteractiveGNMax":
-        """The aggregator whose rounds keep a promise together; thresholds take `share` of it.
+        """The aggregator all of whose rounds together keep a promise; the noise on thresholds takes `share` of it.
 
         >>> made = InteractiveGNMax.for_budget(
         ...     epsilon=2.0, delta=1e-5, threshold=150, queries=100, answers=50, classes=10, teachers=250,
@@ -191,6 +194,6 @@ class InteractiveGNMax(TwoNoises, BlockAlgorithm[Votes, Array]):
 
 
 def _even(total: int, rounds: int) -> list[int]:
-    """A total divided over rounds; the first ones have one more."""
-    each, more = divmod(total, rounds)
-    return [each + 1] * more + [each] * (rounds - more)
+    """A total divided over rounds, as whole numbers; the remainder is added one by one to the first ones."""
+    each, remainder = divmod(total, rounds)
+    return [each + 1] * remainder + [each] * (rounds - remainder)

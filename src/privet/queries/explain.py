@@ -1,4 +1,4 @@
-"""A query in words: its steps, whom it protects and how far they reach, and the SQL that an engine runs."""
+"""A query in words: its steps, whom it protects, how far one of them can move the counts, and the SQL for an engine."""
 
 import re
 from collections.abc import Iterable
@@ -36,13 +36,15 @@ from privet.tables.reading import Reading
 
 
 def explained(query: Any) -> str:
-    """The whole explanation of a query."""
-    plan, families = query._compiled
+    """The whole explanation of a query: its plan, whom it protects, what is made noisy, and the SQL."""
+    plan, families = query._compiled  # a family is one vector of sums that is released with noise
     reach, unit = plan.reach, query.unit
     lines = ["plan", *("  " + line for line in steps(query.rows))]
-    groups = "all rows" if not query.names else f"{', '.join(query.names)}"
-    many = "keys that are discovered" if query.keys is None else f"{len(query.keys):,} public keys"
-    lines += [f"  group by {groups} ({many})" if query.names else "  all rows together"]
+    if query.names:
+        keys = "keys that are discovered" if query.keys is None else f"{len(query.keys):,} public keys"
+        lines += [f"  group by {', '.join(query.names)} ({keys})"]
+    else:
+        lines += ["  all rows together"]
     lines += ["", f"protects {query.rows.unit.describe()}, {unit.describe()}"]
     lines += [f"  moves counts by at most {reach.l1(unit)} in l1, {reach.l2_squared(unit) ** 0.5:.4g} in l2"]
     lines += [
@@ -63,28 +65,37 @@ def explained_plan(plan: Bounded) -> str:
 
 
 def rows_in_words(node: Node) -> str:
-    """The rows that are asked about, in one line: tables, conditions, derived columns."""
-    tables = [source.name for source in node.sources]
-    done = [line for line in steps(node) if line.startswith("where ") or (" := " in line and not line.startswith("("))]
-    return f", of {' and '.join(dict.fromkeys(tables))}" + "".join(f", {line}" for line in done)
+    """The rows that are asked about, as the end of a line, from a comma on: tables, conditions, and derived columns except
+    those that a question made for itself, whose names begin with a bracket.
+    """
+    tables = dict.fromkeys(source.name for source in node.sources)
+    lines = steps(node)
+    shown = [line for line in lines if line.startswith("where ") or (" := " in line and not line.startswith("("))]
+    return f", of {' and '.join(tables)}" + "".join(f", {line}" for line in shown)
 
 
 def columns_in_words(names: Iterable[str], node: Node) -> str:
-    """The columns that are asked for; those that a question made for itself by what they are made of."""
+    """The columns that are asked for, in one line. In the place of one that a question made for itself, such as "(bin)",
+    stands the expression that it bins, or its whole expression where it has no inner one.
+    """
     made = {each.name: each.expression for each in _derived(node)}
-    listed = [
-        told(getattr(made[name], "of", made[name])) if name.startswith("(") and name in made else name for name in names
-    ]
-    return ", ".join(listed) or "all rows"
+
+    def in_words(name: str) -> str:
+        if not name.startswith("(") or name not in made:
+            return name
+        return told(getattr(made[name], "of", made[name]))
+
+    return ", ".join(map(in_words, names)) or "all rows"
 
 
 def _derived(node: Node) -> list[Derive]:
-    below = [each for each in (getattr(node, "input", None), *getattr(node, "inputs", ())) if isinstance(each, Node)]
-    return ([node] if isinstance(node, Derive) else []) + [each for step in below for each in _derived(step)]
+    """Every derived column of the rows, the latest first."""
+    before = [each for each in (getattr(node, "input", None), *getattr(node, "inputs", ())) if isinstance(each, Node)]
+    return ([node] if isinstance(node, Derive) else []) + [each for step in before for each in _derived(step)]
 
 
 def asked_in_words(request: Any) -> str:
-    """One aggregate in a few words: its name, its column, its other parameters.
+    """One aggregate in a few words: its name, its column, its other parameters that are numbers, and its condition.
 
     >>> from privet.queries.aggregates import Mean
     >>> asked_in_words(Mean("cost"))
@@ -101,7 +112,7 @@ def asked_in_words(request: Any) -> str:
 
 
 def steps(node: Node) -> list[str]:
-    """The steps that happen to rows, from the source on."""
+    """The steps that rows go through, from the source on: a line for each, and one for each column of a source."""
     if isinstance(node, Source):
         return [f"table {node.name}", *(f"  {name}: {column.describe()}" for name, column in node.listed)]
     if isinstance(node, Where):
@@ -121,10 +132,11 @@ def steps(node: Node) -> list[str]:
     if isinstance(node, PersonJoin):
         return [*steps(node.left), "join on the person", *steps(node.right)]
     assert isinstance(node, Union)
-    return [line for each in node.inputs for line in [*steps(each), "and"]][:-1]
+    return [line for each in node.inputs for line in [*steps(each), "and"]][:-1]  # no "and" after the last
 
 
 def _feature(feature: Feature) -> str:
+    """One number of a person, in words."""
     if feature.kind == "last":
         return f"last {feature.column} by {feature.by}"
     of = "rows" if feature.column is None else feature.column
@@ -177,11 +189,14 @@ def told(what: tree.Condition | tree.Expression) -> str:
     return "which hold: " + ", ".join(map(told, what.conditions))
 
 
+# The kinds in which an engine is taken to hold columns; texts, all others.
 _RAW: dict[type, Raw] = {Int: "int", Float: "float", Category: "text", Date: "date", Time: "time", Bool: "bool"}
 
 
 def sql_of(plan: Bounded) -> str:
-    """The SQL for DuckDB, as if the columns were held as they are declared; the salt is zeros."""
+    """The SQL for DuckDB, as if the columns were held as they are declared. Five zeros stand for the numbers of the salt,
+    which are drawn when the query is run.
+    """
     readings = {}
     for source in plan.rows.sources:
         raw: dict[str, Raw] = {}

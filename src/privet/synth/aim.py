@@ -41,16 +41,22 @@ from privet.synth.task import Task
 from privet.synth.whole_workload import WholeWorkload
 from privet.tables import Data, Described
 
-_MEASURE = 0.9  # of a round's share; the rest chooses
-_HIDDEN = 0.5  # of all rows: columns whose counts have more noise than that are measured again
+# The part of a round's share that pays for the measurement, as in McKenna et al.; the rest pays for the choice.
+_MEASURE = 0.9
+# A share of all rows. Where the noise on a column is larger, in the mean over columns, all columns are measured again;
+# where that on all tables would be larger, these are not measured at once.
+_HIDDEN = 0.5
 _NOTHING = 2.0**-30  # of the budget: no part is bought for less
-_MOST_LOOKS = (
-    3 * 10**7
-)  # rounds at most, times tables, times columns; where noise is lessened rounds are a fifth of that
+# A limit on rounds times tables times columns, so that a run ends. Rounds are counted as if noise were never lessened;
+# where it is, about a fifth of them are run.
+_MOST_LOOKS = 3 * 10**7
 _QUICK = 50, 1e-3  # steps and tolerance of a round's fit: closer fits follow noise, and choose no better
-_LOOK = 0.002  # of the budget: the price of a look at the model's mean distance from the data
-_FIRST_LOOK, _LAST_LOOK = 0.1, 0.85  # shares that are spent, after a round for each column
-_NEXT_LOOK = 1.5  # times what was spent at the last one
+# A look is a noisy reading of the model's mean distance from the data, after which all tables may be measured at once
+# (`_all_is_better`). Its price, as a share of the budget; the shares that are spent when looks begin and when they end; and
+# the factor by which what is spent grows from one look to the next.
+_LOOK = 0.002
+_FIRST_LOOK, _LAST_LOOK = 0.1, 0.85
+_NEXT_LOOK = 1.5
 
 
 @door
@@ -61,15 +67,18 @@ class AIM(Synthesizer):
     alone would explain does not count. The best choice where there are many rows for the budget.
 
     `workload` are the tables that matter: a number k for all of k columns, a list of tuples of names, or a mapping of such
-    tuples to weights. `max_bytes` bounds the model: its junction tree, fill-in included. `rounds` is how many rounds, for
-    each column, the budget would last if noise were never lessened; `steps` limits the last fit.
+    tuples to weights. `max_bytes` bounds the model: its junction tree, fill-in included. The first round has the share
+    1/(rounds * number of columns) of the budget, and later ones no less: the more `rounds`, the more noise at first.
+    `steps` limits the last fit.
 
-    Where the budget is large, so that noise on all tables of the workload would hide less than the model misses (a look at
-    that is paid for), the rest goes to all of them at once: `marginal` and `counts` then tell the tables that the model has
-    no room for from what was measured. Rows are drawn from the model, and know less.
+    Where the budget is large, measuring all tables of the workload at once may be better than further rounds. To decide
+    this, the mean distance of the model from the data is asked for now and then, with noise, and paid for; then all that is
+    left of the budget measures these tables. `marginal` and `counts` answer from what was measured where the model has no
+    room for a table. Rows are drawn from the model, which does not hold such tables.
 
     `public` is a table of rows that protect nobody, with the same columns: in each round the choice is between measuring a
-    table and taking the public one, which costs no measurement. What it is worth is decided by the paid score.
+    table and taking the public one, which costs no measurement. The score of a public table, how much nearer to the
+    data it is than the model, decides like that of any other: the choice is paid for.
 
     **Reference:** McKenna, Mullins, Sheldon & Miklau 2022; Fuentes, Mullins, McKenna, Miklau & Sheldon 2024.
 
@@ -119,10 +128,10 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
     """Noisy counts of every column, then rounds of a choice and a measurement until the budget is spent.
 
     **Guarantee:** that of the budget, by adaptive composition: how noisy a round is, and how many there are, follows from
-    models, and no part is asked for that the rest does not cover.
-    **Sensitivity:** of tables, l1 and l2, the rows of one person, of all tables at once that of residual tables; of the
-    mean distance that in l1; of a score, that in l1 times the largest weight among the candidates; of a public table's
-    score, which is a difference of two distances, twice that.
+    what was released before, and no part is bought that the rest does not cover.
+    **Sensitivity:** of one table, in l1 and in l2, as far as the rows of one person can move it (`task.l1`, `task.l2`); of
+    all tables at once, that of `ResidualTables`; of the mean distance, the l1 one of a table; of a score, this times the
+    largest weight among the candidates; of the score of a public table, a difference of two distances, twice as much.
     **Proof:** docs/proofs/synth/aim.md.
     """
 
@@ -157,13 +166,13 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
 
     @kept_property
     def weights(self) -> Mapping[Clique, int]:
-        """Every table that may be measured, by public sizes, with its weight."""
+        """Every table that fits into `max_bytes` by itself, and so may be measured, with its weight."""
         every = self.workload.candidates()
         return {each: weight for each, weight in every.items() if 8 * self.task.cells(each) <= self.max_bytes}
 
     @property
     def _most_rounds(self) -> int:
-        """The number of rounds where none is for more than the first share."""
+        """The number of rounds if none takes a larger share than the first: what the columns leave of the budget."""
         return (self.rounds - 1) * len(self.task.sizes)
 
     @kept_property
@@ -174,22 +183,26 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
     def _run(self, prepared: Any, source: Source) -> SyntheticModel:
         columns, weights = [(i,) for i in range(len(self.task.sizes))], self.weights
         every = dict.fromkeys([*columns, *weights, *(self.whole.weights if self.whole.small else ())])
-        tables = self._exact_tables(prepared, list(every), source)
+        tables = self._exact_tables(prepared, list(every), source)  # exact counts: for scores and noise alone
         purse, work = Purse(self.money), track("thousandths of the budget", 1000)
         found, share = self._columns(tables, purse, source)
-        taken, first = dict[Clique, float](), len(found)
+        taken = dict[Clique, float]()  # public tables, with the deviation that the fit gives them
+        of_columns = len(found)
         model = self._fitted(found, taken, None, *_QUICK)
-        last, bounds, due = purse.left < _NOTHING, dict[Clique, CandidateBound](), _FIRST_LOOK
+        last, due = purse.left < _NOTHING, _FIRST_LOOK
+        bounds = dict[Clique, CandidateBound]()  # filled in the last round
         while not last:
-            spent = 1.0 - purse.left  # a round may be so dear that a look is due before it
-            if due - share <= spent <= _LAST_LOOK and len(found) >= first + len(columns):
+            spent = 1.0 - purse.left
+            # before the round that would pass the point where a look is due; not before a measurement for each column
+            if due - share <= spent <= _LAST_LOOK and len(found) >= of_columns + len(columns):
                 due = _NEXT_LOOK * spent
                 if self._all_is_better(tables, model, purse, source):
                     return self._finished(tables, found, taken, model, purse, source)
             last = purse.left < 2.0 * share
             share = purse.left if last else share
-            noise = table_noise(self.money.share(_MEASURE * share), self.task)  # bought below, where it is used
+            noise = table_noise(self.money.share(_MEASURE * share), self.task)  # bought below, if a table is measured
             bought = purse.buy((1.0 - _MEASURE) * share)
+            # cells of 8 bytes: the model may have the share of `max_bytes` that will be spent of the budget
             room = self.max_bytes / 8 * (1.0 - max(purse.left - _MEASURE * share, 0.0))
             known = [*(m.clique for m in found), *taken]
             answers = answered(fitting(weights, model, self.task, known, room), model)
@@ -200,6 +213,7 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             scores = exact_scores(tables, answers, weights, expected) + exact_gains(tables, answers, weights, guesses)
             place = int(choice.release(scores, source=source).value)
             if place >= len(answers):
+                # a public table counts in the fit as much as the measurement that it stands for
                 taken[list(guesses)[place - len(answers)]] = deviation(noise)
                 model = self._fitted(found, taken, model, *_QUICK)
                 continue
@@ -214,27 +228,30 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
                 share *= growth(self.money)
             _tell(work, purse)
         final = self._fitted(found, taken, model, self.steps, 1e-7)
+        # bounds are for the model of the last choice: the distance of the final one from it is added
         drifted = {each: bound.moved(_distance(final, each, answers[each])) for each, bound in bounds.items()}
         return SyntheticModel(
             self.task.coded.coding, final, found, candidates=drifted, method="AIM", public=list(taken)
         )
 
     def _all_is_better(self, tables: Mapping[Clique, Array], model: GraphModel, purse: Purse, source: Source) -> bool:
-        """True if noise on all tables of the workload, for the rest of the budget, would bring more than further rounds: by
-        the paid mean distance of the model, and by what noise does to tables like the model's. Where that is hopeless, no
-        look is paid for: this is decided by models and public facts."""
+        """True if all tables of the workload, with noise for the rest of the budget, would be nearer to the data than the
+        model after further rounds. Compared are the model's mean distance from the data, a noisy number that is paid for
+        here, and the mean distance that such noise makes in tables like the model's. False, and nothing is paid, where
+        models and public facts say that the noise would be too large."""
         whole, rest = self.whole, purse.left - _LOOK
         answers = answered(whole.weights, model) if whole.small else {}
         if not answers or len(answers) < len(whole.weights):
             return False
         try:
             far = whole.deviations(whole.part(self.money.share(rest)))
-        except InvalidParameter:  # so little is left that no noise is wide enough
+        except InvalidParameter:  # the rest needs noise that is wider than any that is drawn
             return False
         hidden = whole.expected(far, answers, model.total)
         if hidden > _HIDDEN * model.total:
             return False
         noise = whole.distance_noise(purse.buy(_LOOK))
+        # the mean distance in rows: by noise (`hidden`), and of the model (`off`)
         off = float(noise.release(whole.exact_mean_distance(tables, answers), source=source).value)
         return hidden < off * _worth(1.0 - purse.left)
 
@@ -247,8 +264,8 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         purse: Purse,
         source: Source,
     ) -> SyntheticModel:
-        """The model after noise on all tables of the workload, for all that is left. Of these tables the model holds those
-        that fit; the others are answered from what was measured."""
+        """The result after all that is left of the budget has measured all tables of the workload. Of these the model takes
+        in those that it has room for; the others are answered from what was measured."""
         whole, seen = self.whole, list[Measurement]()
         part = whole.part(purse.buy(purse.left))
         if isinstance(part, DiscreteLaplace):
@@ -257,8 +274,8 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         else:
             flat = np.concatenate([tables[each].reshape(-1) for each in whole.weights])
             seen = whole.read(part, part.release(flat, source=source).value)
-        held = [*(m.clique for m in found), *taken]
-        fit = whole.fitted(seen, model, held, self.max_bytes / 8)
+        in_model = [*(m.clique for m in found), *taken]
+        fit = whole.fitted(seen, model, in_model, self.max_bytes / 8)
         model = self._fitted([*found, *fit], taken, model, self.steps, 1e-7)
         every = [*found, *seen]
         answers = whole.answers(every, model)
@@ -266,8 +283,9 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         return SyntheticModel(coding, model, every, method="AIM", public=list(taken), answers=answers)
 
     def _columns(self, tables: Mapping[Clique, Array], purse: Purse, source: Source) -> tuple[list[Measurement], float]:
-        """Noisy counts of every column, and again, each time for a larger share, as long as noise hides them: tables of
-        several columns would say less still. By paid counts alone. With them the share of the first round."""
+        """Noisy counts of every column, and the share of the first round. All columns are measured again, each time for a
+        larger share, as long as noise hides their counts: it would hide those of several columns even more. Decided by
+        released counts alone."""
         columns, found = [(i,) for i in range(len(self.task.sizes))], list[Measurement]()
         share = 1.0 / (self.rounds * len(columns))
         while True:
@@ -277,17 +295,20 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             if self.public is not None or purse.left < _NOTHING or not self._hidden(found):
                 return found, share
             share *= growth(self.money)
-            if 2.0 * _MEASURE * share * len(columns) > purse.left:  # no round would be left that is worth it
+            # less would be left than is spent now: all of it goes to the columns
+            if 2.0 * _MEASURE * share * len(columns) > purse.left:
                 share = purse.left / (_MEASURE * len(columns))
 
     def _hidden(self, found: list[Measurement]) -> bool:
-        """True if noise on the counts of a column is as large as half of all rows, on the mean over columns."""
+        """True if the l1 distance that noise makes in the counts of a column is expected to be above half of all rows, in
+        the mean over columns."""
         total = least_variance_total(found).value if self.task.rows is None else float(self.task.rows)
-        noises = [values.size / math.sqrt(float(weights.flat[0])) for values, weights in combined(found).values()]
+        # cells times the standard deviation, from the precision 1/variance; |N(0, 1)| has the mean sqrt(2/pi)
+        noises = [values.size / math.sqrt(float(precision.flat[0])) for values, precision in combined(found).values()]
         return math.sqrt(2.0 / math.pi) * sum(noises) / len(noises) > _HIDDEN * total
 
     def _guesses(self, answers: Iterable[Clique], taken: Mapping[Clique, float], total: float) -> dict[Clique, Array]:
-        """The public tables that may be taken next, for so many rows."""
+        """The public tables that may be taken next, as counts of `total` rows."""
         if self.public is None:
             return {}
         return {each: self.public.shares(each) * total for each in self.public.offered(answers, taken)}
@@ -300,13 +321,14 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
         steps: int,
         tolerance: float,
     ) -> GraphModel:
-        """The model of all measurements and of the public tables that were taken, from the one before."""
+        """The model of all measurements and of the public tables that were taken; the fit starts from the model before."""
         total = least_variance_total(found).value if self.task.rows is None else float(self.task.rows)
         facts: Any = {"allowed": self.task.allowed, "start": before, "steps": steps, "tolerance": tolerance}
         public = [] if self.public is None else self.public.measured(taken, total)
         return fitted(self.task.sizes, [*found, *public], total, **facts)
 
     def _first_noise(self) -> Noise:
+        """The noise of the first measurements, the largest one of a run."""
         return table_noise(self.money.share(_MEASURE / (self.rounds * len(self.task.sizes))), self.task)
 
     def describe(self) -> str:
@@ -338,9 +360,8 @@ class AIMPlan(Synthesis, Algorithm[Data, SyntheticModel]):
             cost="costly",
             lengths="protected",
         )
-        near = Guarantee(
-            rho=300.0
-        )  # noise and rows are of one size, so that a row would decide whether noise is lessened
+        # noise and rows are of one size, so that a row would decide whether noise is lessened
+        near = Guarantee(rho=300.0)
         yield Example(
             AIM(workload=2, rounds=8, steps=50)._plan(task_of("replace"), near),
             *pair("replace"),
@@ -374,7 +395,9 @@ def _public_example(
     size: int = 2,
     rho: float = 0.5,
 ) -> Example:
-    """Neighbours that differ in one row, beside public rows; under replace where there is a row on the right, too."""
+    """An example with `public` rows and two inputs: the rows of `both`, and those of `left` or of `right`. The relation is
+    replace, and add or remove where `right` is left out.
+    """
     task = task_of("add_remove" if right is None else "replace", (size, size))
     plan = AIM(workload=2, rounds=2, steps=50)._plan(task, Guarantee(rho=rho))
     plan = replace(plan, public=PublicTables.of(data_of(public), task.coded.rows, task, plan.weights))
@@ -383,22 +406,26 @@ def _public_example(
 
 
 def _worth(spent: float) -> float:
-    """The distance of noise on all tables, over that of the model, up to which it is the better use of the rest: a model at
-    a distance e and tables with noise r make answers at e r/sqrt(e^2 + r^2), and rounds lessen e like spent^-.3 or so (seen
-    on public tables: -.25 to -.43).
+    """The ratio r/e up to which measuring all tables is the better use of the rest: r is the mean distance that noise makes
+    in them, e that of the model from the data, when the share `spent` of the budget is spent.
+
+    Measured tables and the model together make answers at the distance e r/sqrt(e^2 + r^2). Rounds would bring the model
+    from e to e spent^0.3: its distance falls about like spent^-0.3 (seen on public tables: exponents from -0.25 to -0.43).
 
     >>> round(_worth(0.1), 3), round(_worth(0.5), 3)
     (0.579, 1.392)
     """
-    gain = spent**0.3
-    return gain / math.sqrt(1.0 - gain**2)
+    by_rounds = spent**0.3
+    return by_rounds / math.sqrt(1.0 - by_rounds**2)
 
 
 def _tell(work: Track, purse: Purse) -> None:
+    """Show the progress, in thousandths of the budget."""
     work.advance(max(0, min(1000, round(1000 * (1.0 - purse.left))) - work.done))
 
 
 def _distance(model: GraphModel, clique: Clique, table: Array) -> float:
+    """The l1 distance of the model's table from a given one."""
     return float(np.abs(model.marginal(clique) - table).sum())
 
 
@@ -410,9 +437,12 @@ def _bounds(
     noise: Noise,
     scale: float,
 ) -> dict[Clique, CandidateBound]:
-    """For each table that the last choice passed over, how far the model before it may have been from the data in l1.
+    """A bound for each candidate of the last choice on the l1 distance from the data of the model before that choice; none
+    where noise is not normal.
 
-    From the exponential mechanism's tail, Jensen's inequality and Lipschitz concentration, for normal noise.
+    `chosen` is the measured candidate, `seen` its noisy table and `scale` that of the exponential mechanism. A candidate's
+    score is above that of `chosen` by no more than the mechanism's tail allows; the distance of `chosen` is at most the one
+    that was seen plus noise, by Jensen's inequality and Lipschitz concentration.
     """
     if not isinstance(noise, Gaussian):
         return {}

@@ -28,7 +28,7 @@ from privet.testing.two_sample import differ
 from privet.testing.worlds import worlds_of
 
 _LEAST_USED = 0.99  # of a budget
-_RELEASES, _SIMULATED = 800, 4_000  # outputs that are compared: half the noise in one of the two is noticed
+_RELEASES, _SIMULATED = 800, 2_000  # outputs that are compared: half the noise in one of the two is noticed
 _FEW = 50  # different outputs of 100 runs: below, they are compared as categories
 _ASKED = 3_000  # streams: whether their threshold is noisy shows in a few answers of a hundred
 _REPEATS = 200  # times 20 releases that are compared with the first one, until one differs

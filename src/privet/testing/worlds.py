@@ -1,4 +1,4 @@
-"""Releases of an example, made once and shared by the laws; saved, and reloaded where a run takes long."""
+"""Releases of an example: those of a costly one are made once, shared by the laws, and can be saved and loaded again."""
 
 import json
 import weakref
@@ -9,8 +9,8 @@ from privet.errors import InvalidData
 from privet.mechanisms import Example, Release
 from privet.noise import Seeded
 
-_FORMAT = 1  # of the file: another one is refused
-_SEED = 7  # any one
+_FORMAT = 1  # the version of the file: another one is refused
+_SEED = 7  # any number serves
 
 
 class Worlds:
@@ -27,19 +27,19 @@ class Worlds:
     """
 
     def __init__(self, example: Example) -> None:
-        # Weakly, so that worlds do not keep the example alive that they are looked up by.
+        # `_KNOWN` keeps worlds as long as their example lives: a strong reference from here would keep both for ever.
         self._example = weakref.ref(example)
         self._left: list[Release[Any]] = []
         self._right: list[Release[Any]] = []
         self._seeded: list[Release[Any]] = []
-        self.made = 0
+        self.made = 0  # releases that were run here, without those that were loaded
 
     def left(self, many: int) -> list[Release[Any]]:
-        """So many releases on the left input."""
+        """`many` releases on the left input; those that were made before come first."""
         return self._up_to(self._left, many, "left")
 
     def right(self, many: int) -> list[Release[Any]]:
-        """So many releases on the right input."""
+        """`many` releases on the right input; those that were made before come first."""
         return self._up_to(self._right, many, "right")
 
     def seeded(self) -> tuple[Release[Any], Release[Any]]:
@@ -54,6 +54,7 @@ class Worlds:
         return held[:many]
 
     def _of(self, side: str, source: Seeded | None) -> Release[Any]:
+        """A new release."""
         example = self._example()
         if example is None:
             raise InvalidData("the example of these worlds is gone; keep it while you use them")
@@ -72,7 +73,8 @@ class Worlds:
 
     @classmethod
     def load(cls, path: str | Path, example: Example) -> "Worlds":
-        """Read releases back and share them with the laws. Those of another mechanism are refused."""
+        """The worlds in a file; those of another mechanism are refused. From now on the laws use them for this example, if
+        its `cost` is "costly": others are run anew by each law."""
         try:
             document = json.loads(Path(path).read_text(encoding="utf-8"))
             if document["privet_worlds"] != _FORMAT:
@@ -89,11 +91,12 @@ class Worlds:
         return worlds
 
 
+# The worlds that laws share, as long as their example lives.
 _KNOWN: "weakref.WeakKeyDictionary[Example, Worlds]" = weakref.WeakKeyDictionary()
 
 
 def worlds_of(example: Example) -> Worlds:
-    """The worlds that the laws share for this example. A cheap one has fresh ones each time.
+    """The worlds of this example: for a costly one always the same, which the laws share; for any other one new ones.
 
     >>> from privet.mechanisms import Laplace
     >>> example = next(iter(Laplace.examples()))

@@ -1,4 +1,4 @@
-"""Workloads over several dimensions, one factor for each: all rectangles are the ranges of both sides."""
+"""Workloads over several dimensions, made of one for each: all rectangles are made of all ranges of both sides."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,11 +20,11 @@ from privet.workloads.workload import Workload, as_workload
 @door
 @dataclass(frozen=True)
 class Product(Workload):
-    """Every combination of one query of each factor: its row is the outer product of theirs.
+    """Every combination of one query of each factor, the last factor's changing fastest: its row is their outer product.
 
     >>> from privet.workloads import AllRanges
     >>> rectangles = Product((AllRanges(2), AllRanges(2)))
-    >>> rectangles.answers(np.array([[1, 2], [3, 4]])).tolist()  # first (0,0), then (0,1), (1,1) along each side
+    >>> rectangles.answers(np.array([[1, 2], [3, 4]])).tolist()  # of each side 0..0, 0..1, 1..1
     [1, 3, 2, 4, 10, 6, 3, 7, 4]
     """
 
@@ -62,7 +62,7 @@ class Product(Workload):
         return np.asarray(reduce(np.kron, [each.gram() for each in self.factors]))
 
     def block_energy(self, width: int) -> float | Fraction:
-        if width == 1:
+        if width == 1:  # the trace of a Kronecker product is the product of the traces, here without rounding
             return prod((Fraction(each.block_energy(1)) for each in self.factors), start=Fraction(1))
         if len(self.factors) > 1:
             raise InvalidParameter("blocks of consecutive cells are for one dimension: take Kronecker() or Quadtree()")
@@ -79,6 +79,7 @@ class Product(Workload):
         return len(self.factors) == 1 and self.factors[0].has_bucket_gram
 
     def _line(self) -> Workload:
+        """The only factor; refused where there are several."""
         if len(self.factors) > 1:
             raise InvalidParameter("buckets are made of the cells of one dimension")
         return self.factors[0]

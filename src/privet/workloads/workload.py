@@ -13,14 +13,14 @@ from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
 from privet.workloads.partition import Partition
 
-DENSE = 10_000_000  # cells of the largest matrix that is ever built
+DENSE = 10_000_000  # entries of the largest matrix that is built, 80 MB
 
 
 class Workload(ABC):
     """Linear queries over the cells of a public domain: frozen, public, without data.
 
-    In matrix words it is W, with one row a query and one column a cell; V = W'W is its Gram matrix. `name` and the
-    fields are all that a cache or a ledger needs to know it by.
+    As a matrix it is W, with a row for each query and a column for each cell; V = W'W is its Gram matrix. The class and its
+    fields say all about it, so that a cache or a ledger can compare workloads by them.
 
     >>> from privet.workloads import Prefix
     >>> workload = Prefix(4)
@@ -51,23 +51,26 @@ class Workload(ABC):
         """V, over the cells in their order; only for domains whose V is small enough to be built."""
 
     @abstractmethod
-    def block_energy(self, width: int) -> float | Fraction:  # whole numbers or fractions where they are exact
-        """The sum over consecutive blocks B of `width` cells (the last may be shorter) of 1_B' V 1_B."""
+    def block_energy(self, width: int) -> float | Fraction:
+        """The sum of 1_B' V 1_B over consecutive blocks B of `width` cells, the last of which may be shorter. It is a whole
+        number or a fraction where a workload knows it exactly."""
 
-    def bucket_energy(self, partition: Partition, width: int) -> float | Fraction:  # exact, or in doubles
-        """The same for buckets whose counts lie evenly on their cells: blocks are of `width` buckets."""
+    def bucket_energy(self, partition: Partition, width: int) -> float | Fraction:
+        """The sum of 1_B' G 1_B over consecutive blocks B of `width` buckets, for G the `bucket_gram`. It is a
+        fraction where a workload knows it exactly."""
         gram = self.bucket_gram(partition)
         starts = np.arange(0, len(gram), width)
         return float(np.trace(np.add.reduceat(np.add.reduceat(gram, starts, axis=0), starts, axis=1)))
 
     def bucket_gram(self, partition: Partition) -> Array:
-        """V over such buckets."""
+        """The Gram matrix over buckets, each of whose counts is spread evenly over its cells: the mean of V over the cells
+        of each pair of buckets."""
         halfway = partition.sums(self.gram()) / partition.widths[:, None]
         return np.asarray(partition.sums(halfway.T) / partition.widths[:, None])
 
     @property
     def has_bucket_gram(self) -> bool:
-        """True if `bucket_gram` can be built for a few buckets, however many cells there are."""
+        """True if `bucket_gram` can be built for a few buckets; a subclass that does so without `gram` says so here."""
         return self.has_gram
 
     @abstractmethod
@@ -87,7 +90,7 @@ class Workload(ABC):
 
     @final
     def _small(self) -> int:
-        """The number of cells, refused where a matrix over pairs of them would be too large."""
+        """The number of cells; refused where V would be too large to be built."""
         if self.cells**2 > DENSE:
             raise InvalidParameter(
                 f"{self.cells:,} cells are too many for this strategy, which needs a matrix over pairs of cells (at most "
@@ -115,13 +118,13 @@ class LineWorkload(Workload):
 
 
 def public_cells(value: object, name: str = "domain") -> int:
-    """The number of cells of a domain of one dimension, checked.
+    """The number of cells of a domain of one dimension, as a whole number from 1 to 2^30; `name` is for the error.
 
     >>> public_cells(1024)
     1024
     """
     cells = count(name, value, 1)
-    if cells > 2**30:
+    if cells > 2**30:  # a vector of so many doubles has 8 GiB
         raise InvalidParameter(f"{name} must be at most 2^30 cells, got {cells:,}")
     return cells
 
@@ -140,7 +143,7 @@ def public_shape(value: object) -> tuple[int, ...]:
 
 
 def refuse_empty(workload: Workload) -> None:
-    """Refuse a workload all of whose queries are empty: there is nothing that weights could be good for.
+    """Refuse a workload all of whose queries are empty, with 0 in every cell: the trace of V is 0, and nothing is asked.
 
     >>> from privet.workloads import Prefix
     >>> refuse_empty(Prefix(4))

@@ -26,9 +26,8 @@ def rate_below(k: Array | int, n: Array | int, alpha: Array | float) -> Array:
     hits, trials = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(n, dtype=float))
     none = hits <= 0.0
     bound = special().betaincinv(np.where(none, 1.0, hits), trials - hits + 1.0, alpha)
-    return np.where(
-        none, 0.0, np.nan_to_num(bound, nan=0.0) * (1.0 - _ROUNDING)
-    )  # NaN: a level beyond the quantile code
+    beyond = np.isnan(bound)  # a level beyond the quantile code
+    return np.where(none | beyond, 0.0, bound * (1.0 - _ROUNDING))
 
 
 def rate_above(k: Array | int, n: Array | int, alpha: Array | float) -> Array:
@@ -42,7 +41,7 @@ def rate_above(k: Array | int, n: Array | int, alpha: Array | float) -> Array:
     hits, trials = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(n, dtype=float))
     every = hits >= trials
     bound = special().betainccinv(hits + 1.0, np.where(every, 1.0, trials - hits), alpha)
-    return np.where(every, 1.0, np.minimum(np.nan_to_num(bound, nan=1.0) * (1.0 + _ROUNDING), 1.0))
+    return np.where(every | np.isnan(bound), 1.0, np.minimum(bound * (1.0 + _ROUNDING), 1.0))
 
 
 def point_epsilon(

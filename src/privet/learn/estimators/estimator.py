@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class _Asked(NamedTuple):
-    """The name of a fit in a ledger."""
+    """The name of a fit in a ledger (`key`), and the version of the data in public words (`about`)."""
 
     key: str | None = None
     about: str | None = None
@@ -51,8 +51,9 @@ class PrivateEstimator(BaseEstimator):
 
     `epsilon` (with `delta`), `rho` or `mu` say what a fit may cost; `epsilon=inf` fits without privacy, as scikit-learn
     does, and is refused while a ledger is in force. `unit` is who is protected: that of the ledger unless given. The fit
-    is paid by `ledger`, else by the ledger in force, else by nobody. Fitting again is paid again; `fit(X, y, key="May")`
-    answers the same fit from the ledger, whatever data are handed in: what tells versions of them apart is `about=`.
+    is paid by `ledger`, else by the ledger in force, else by nobody. Fitting again is paid again. `fit(X, y, key="May")` is
+    paid once: later the result under that key is read back from the ledger, whatever data are handed in. A new version of
+    the data needs another key, or another `about=`.
 
     `fit(table, target="ill")` fits a `pv.Table`, which may be larger than memory: its schema gives the public facts that
     are not given here, its unit is the one that is protected, and each row is encoded as `Encoding` says (`encoding_`).
@@ -92,12 +93,12 @@ class PrivateEstimator(BaseEstimator):
     def examples(cls) -> "Iterable[EstimatorExample]":
         """Estimators of this kind with public facts and without a promise, each with records to fit: what laws run over."""
 
-    called: ClassVar[str | None] = (
-        None  # what `privet fit --model` calls it; None where it predicts no column of a table
-    )
-    _has_targets = True
+    # the name of this model in `privet fit --model`; None: the command does not offer it, as it predicts no column
+    called: ClassVar[str | None] = None
+    _has_targets = True  # False where a model is fitted to rows alone, without y
     _without_privacy: ClassVar[tuple[str, ...]] = ()  # parameters that count at epsilon=inf only
-    _after_release: ClassVar[tuple[str, ...]] = ()  # parameters that count in what is made of a release
+    # parameters that the plan does not have, since they change only how fitted attributes follow from the released value
+    _after_release: ClassVar[tuple[str, ...]] = ()
     _cloned: ClassVar[bool] = False  # of the copies that scikit-learn makes: True
 
     def _predicts_numbers(self) -> bool:
@@ -108,8 +109,8 @@ class PrivateEstimator(BaseEstimator):
         """Refuse targets that no record may have, where `bad_rows` is "error"."""
 
     def _from_public_facts(self, columns: int) -> bool:
-        """Set the fitted attributes where public facts say everything, and nothing is read from the data: then the fit is
-        free of charge. Else False."""
+        """True, with the fitted attributes set, where public facts determine them all: then nothing is read from the data,
+        and the fit is free of charge. False otherwise."""
         return False
 
     def _array_plan(self, columns: int, unit: Unit, promise: Guarantee) -> "Mechanism[Records, Any]":
@@ -171,6 +172,7 @@ class PrivateEstimator(BaseEstimator):
                 raise InvalidParameter(f"{each.name} must be True or False, got {type(value).__name__}")
 
     def _fit_arrays(self, X: object, y: object, asked: _Asked) -> None:
+        """Fit data in memory, and set the fitted attributes and `privacy_`."""
         try:
             rows, targets = self._read(X, y)
         finally:
@@ -186,7 +188,7 @@ class PrivateEstimator(BaseEstimator):
         self._warn(asked)
         plan = self._array_plan(rows.shape[1], self._unit(), promise)
         release = self._paid(plan, ArrayRecords(rows, targets), asked)
-        value, fit_plan = fit_within(release.value, plan)  # without the norm, where one was bought besides the fit
+        value, fit_plan = fit_within(release.value, plan)  # a row norm that was bought with the fit is left out of both
         self._set(value, fit_plan)
         notes = self._notes(fit_plan, fit_share(promise, plan)) + bought_words(plan, fit_plan)
         self.privacy_ = FitPrivacy.of(release, plan, promise, self._solver_words(fit_plan), notes)
@@ -194,6 +196,7 @@ class PrivateEstimator(BaseEstimator):
     def _fit_table(
         self, table: Described, y: object, asked: _Asked, target: str | None, features: Sequence[str] | None
     ) -> None:
+        """Fit a table, and set the fitted attributes, `encoding_` and `privacy_`."""
         if y is not None:
             raise InvalidParameter('the target is a column of the table: fit(table, target="...")')
         encoding = table_encoding(table, target, features, predicts=self._has_targets)
@@ -214,22 +217,26 @@ class PrivateEstimator(BaseEstimator):
         finally:
             records.close()
         self.encoding_, self.n_features_in_ = encoding, len(encoding.names)
-        self._set(release.value, plan_of_rows(plan))
-        words = self._solver_words(plan_of_rows(plan))
+        fit_plan = plan_of_rows(plan)  # without the one about persons, where there is one around it
+        self._set(release.value, fit_plan)
+        words = self._solver_words(fit_plan)
         self.privacy_ = FitPrivacy.of(release, plan, promise, words, table_notes(model, plan, promise))
 
     def _warn(self, asked: _Asked) -> None:
-        searched = self._cloned and asked.key is None  # a fit with a name of its own is none of a search
-        if searched and self.source is None:
+        """Warn of fits that a search by scikit-learn makes, each at its own price, and of parameters without effect."""
+        may_be_of_a_search = self._cloned and asked.key is None  # searches give no key to the fits of their copies
+        if may_be_of_a_search and self.source is None:
             warn_about_copies(paid=self.ledger is not None or current() is not None)
         warn_about_unused(self)
 
     def _solver_words(self, plan: Any) -> str:
-        """The solver in words, for `privacy_`: the first sentence that its plan says about itself, over all its lines."""
+        """The solver in words, for `privacy_`: the first sentence of its plan's docstring, in one line and without the full
+        stop; the name of the plan where it has no docstring."""
         said = " ".join((type(plan).__doc__ or plan.name).partition("\n\n")[0].split())
         return said.partition(". ")[0].rstrip(".")
 
     def _paid(self, plan: Any, records: Records, asked: _Asked) -> Any:
+        """The release of the plan, paid for; with a seeded source nobody pays."""
         if self.source is None:
             return pay(plan, records, ledger=self.ledger, key=asked.key, about=asked.about)
         if self.ledger is not None or asked != _Asked():
@@ -260,7 +267,7 @@ class PrivateEstimator(BaseEstimator):
         """Rows and targets as arrays. With `bad_rows="error"` some are refused for their values."""
         if self.bad_rows not in ("error", "zero"):
             raise InvalidParameter('bad_rows must be "error" or "zero"')
-        # how many records there are is private, 0 of them too; scikit-learn's own fit has nothing to hide
+        # The number of records is private, so that no number is refused, not even 0; scikit-learn's own fit needs one.
         least = 1 if self._is_exact() else 0
         rows = read_rows(self, X, reset=True, finite=self.bad_rows == "error", least=least)
         if not self._has_targets:
@@ -317,6 +324,7 @@ register: Registry[PrivateEstimator] = Registry("estimators")
 def registered_estimators() -> dict[str, type[PrivateEstimator]]:
     """All estimators by name.
 
+    >>> from privet import learn  # every estimator registers where it is defined
     >>> "logistic_regression" in registered_estimators()
     True
     """

@@ -18,12 +18,12 @@ class Target(ABC):
     @property
     @abstractmethod
     def kinds(self) -> str:
-        """The kinds of numpy's dtypes that targets may have."""
+        """The letters of numpy's `dtype.kind` that targets may have: "biuf" for truth values, whole numbers and floats."""
 
     @abstractmethod
     def encoded(self, targets: Array) -> tuple[Array, Array]:
-        """Each target as a number, and which of them are none (not among the classes, NaN): those records count as
-        rows of zeros, whose number does not matter."""
+        """Two arrays: each target as a number, and True for each that is no target (not among the classes, NaN). Records
+        without a target count as rows of zeros, so that the number in their place does not matter."""
 
 
 @final
@@ -58,22 +58,23 @@ class Classes(Target):
 
     @property
     def kinds(self) -> str:
+        # O is for objects, U for texts of a fixed width, T for texts of any length
         return "OUT" if isinstance(self.labels[0], str) else "biufO"
 
     def encoded(self, targets: Array) -> tuple[Array, Array]:
-        if targets.dtype.kind == "T":
+        if targets.dtype.kind == "T":  # numpy's texts of any length are compared as Python's own
             targets = targets.astype(object)
         places = np.full(len(targets), -1, dtype=np.int64)
         for i, label in enumerate(self.labels):
             places[np.asarray(targets == label, dtype=bool)] = i
         unknown = places < 0
-        if len(self.labels) == 2:
+        if len(self.labels) == 2:  # unknown ones become 1, which does not matter
             return np.where(places == 0, -1.0, 1.0), unknown
         return np.where(unknown, 0, places).astype(np.float64), unknown
 
 
 class NumericTarget(Target):
-    """Base of the targets that are numbers: NaN is none of them. Still abstract."""
+    """Base of the targets that are numbers; NaN counts as no target. Still abstract."""
 
     @property
     @final
@@ -88,7 +89,7 @@ class NumericTarget(Target):
 
     @abstractmethod
     def _clipped(self, values: Array) -> Array:
-        """Numbers and NaN, as the loss takes them."""
+        """The numbers that the loss takes for these values; NaN stays NaN."""
 
 
 @final
@@ -105,20 +106,22 @@ class Interval(NumericTarget):
 
     def __post_init__(self) -> None:
         low, high = finite("bounds_y", self.low), finite("bounds_y", self.high)
-        if not 0.0 < (high - low) / 2.0 < math.inf:  # divided by 0, targets would be NaN, and sums with them
+        if not 0.0 < (high - low) / 2.0 < math.inf:  # `half`: divided by 0 or infinity, targets would be NaN or 0
             raise InvalidParameter("bounds_y must be (low, high) with low < high")
         set_frozen(self, low=low, high=high)
 
     @property
     def middle(self) -> float:
+        """The middle of the bounds, of halves: the sum of the bounds may overflow."""
         return self.low / 2.0 + self.high / 2.0
 
     @property
     def half(self) -> float:
+        """Half the distance between the bounds."""
         return (self.high - self.low) / 2.0
 
     def _clipped(self, values: Array) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell about values
             return np.clip((np.clip(values, self.low, self.high) - self.middle) / self.half, -1.0, 1.0)
 
 
@@ -143,7 +146,7 @@ class Counts(NumericTarget):
 @final
 @dataclass(frozen=True)
 class NoTarget(Target):
-    """For what learns from rows alone.
+    """The target of models that learn from rows alone: a 0 for each row, and no row is without a target.
 
     >>> NoTarget().kinds
     ''

@@ -71,7 +71,7 @@ def _check_moves(example: AggregateExample, made: list[TableAnswers], unit: Any,
 
 @cache
 def _in_worlds(plan: Bounded, unit: Any, most: int) -> list[Aggregates]:
-    """What a plan measures in every world: plans are shared by aggregates, and their noise by none."""
+    """The measured sums of a plan in every world: plans are shared by aggregates, and their noise by none."""
     counting = AggregateExample("count", Count(), len)
     worlds = [_query(counting, (*_OTHERS, *rows), unit).data for rows in _persons(most)]
     return [data.exact_aggregates(plan, _SALTS) for data in worlds]

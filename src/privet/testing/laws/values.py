@@ -11,6 +11,8 @@ from privet.errors import PrivetError
 from privet.privacy import PrivacyLoss
 from privet.testing.law import law_of
 
+_ORDERS = 24  # all orders of four losses, and the first ones of more: a limit on the time
+
 
 def _same(one: PrivacyLoss, other: PrivacyLoss, law: str) -> None:
     assert one == other, f"{law}: {one!r} != {other!r}"
@@ -22,14 +24,16 @@ def _same(one: PrivacyLoss, other: PrivacyLoss, law: str) -> None:
 
 @law_of("loss")
 def check_hashable(loss: PrivacyLoss) -> None:
-    """A price is a frozen value: hashable, equal to its copy, unequal to other things, impossible to change.
+    """A price is a frozen value: hashable, equal to its copy, unequal to a text and to another price, and its fields cannot
+    be set.
 
     >>> check_hashable(privacy.PureLoss(0.5))
     """
     copy = privacy.from_json(privacy.to_json(loss))
     assert len({loss, copy}) == 1, f"a price and its copy are two entries of a set: {loss!r}"
     assert loss != loss.key, f"a price equals a text: {loss!r}"
-    assert loss != privacy.PureLoss(0.123456789, unit=loss.unit), f"a price equals one that it is not: {loss!r}"
+    another = privacy.PureLoss(0.123456789, unit=loss.unit)  # a number that no example has
+    assert loss != another, f"a price equals one that it is not: {loss!r}"
     for field in dataclasses.fields(loss):
         try:
             setattr(loss, field.name, None)
@@ -56,13 +60,13 @@ def check_json_round_trip(loss: PrivacyLoss) -> None:
 
 @law_of("loss")
 def check_speaks_for_itself(loss: PrivacyLoss) -> None:
-    """A price says in words what it holds, and its repr is what one types to get it.
+    """A price is described with every price that it is made of, and evaluating its repr gives it again.
 
     >>> check_speaks_for_itself(privacy.Grouped(privacy.LaplaceLoss(2.0), 3))
     """
     words = loss.describe()
     assert words == str(loss), f"{loss!r} prints as {str(loss)!r} and is described as {words!r}"
-    for field in dataclasses.fields(loss) if loss.parts() else ():  # what is free holds nothing
+    for field in dataclasses.fields(loss) if loss.parts() else ():  # no parts: it is free, and is described as such
         held = getattr(loss, field.name)
         for inner in held if isinstance(held, tuple) else (held,):
             if isinstance(inner, PrivacyLoss):
@@ -75,7 +79,8 @@ def check_speaks_for_itself(loss: PrivacyLoss) -> None:
 
 @law_of("loss")
 def check_singles_are_one_fold(loss: PrivacyLoss, times: int = 3) -> None:
-    """n single compositions and one n-fold are one price; once is the price itself. (Numbers: `check_counts`.)
+    """A composition of n times the same price equals its n-fold repetition, and one of a single price that price. That the
+    epsilon and delta of both agree is checked by `check_counts`.
 
     >>> check_singles_are_one_fold(privacy.LaplaceLoss(2.0))
     """
@@ -88,11 +93,11 @@ def check_singles_are_one_fold(loss: PrivacyLoss, times: int = 3) -> None:
 
 @law_of("losses")
 def check_order_does_not_matter(losses: Sequence[PrivacyLoss]) -> None:
-    """Every order of the parts of a composition, and of the blocks of a parallel one, is one price.
+    """Compositions of the same parts in another order are equal, and so are parallel ones of the same blocks.
 
     >>> check_order_does_not_matter([privacy.PureLoss(0.5), privacy.GaussianLoss(2.0)])
     """
-    orders = list(itertools.islice(itertools.permutations(losses), 24))
+    orders = list(itertools.islice(itertools.permutations(losses), _ORDERS))
     for order in orders[1:]:
         _same(privacy.Composed(order), privacy.Composed(orders[0]), "order does not matter")
         same_parts = privacy.Composed(order).parts() == privacy.Composed(orders[0]).parts()
@@ -118,7 +123,8 @@ def check_nested_is_flat(losses: Sequence[PrivacyLoss]) -> None:
 
 @law_of("loss")
 def check_equal_is_interchangeable(loss: PrivacyLoss) -> None:
-    """Two spellings of one price give one price inside every combinator.
+    """A price written in two ways gives equal prices inside every price that is made of others. Those that do not take this
+    price are passed over.
 
     >>> check_equal_is_interchangeable(privacy.LaplaceLoss(2.0))
     """
