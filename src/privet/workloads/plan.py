@@ -82,10 +82,9 @@ class Plan:
         """
         if self.workload.cells > SEARCHED:
             return None
-        roots = np.sqrt(np.maximum(np.linalg.eigvalsh(self.workload.gram()), 0.0))
         mechanism = self.mechanism
         unit = mechanism.spread**0.5 / float(mechanism.sensitivity)
-        return float(unit * roots.sum() / math.sqrt(self.workload.cells * self.workload.queries))
+        return float(unit * self.workload.singular_sum / math.sqrt(self.workload.cells * self.workload.queries))
 
     def explain(self) -> str:
         """The table of candidates."""

@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from privet._cache import kept_property
 from privet._numerics import Array
 from privet._validate import count, set_frozen
 from privet.errors import InvalidParameter
@@ -49,6 +50,11 @@ class Workload(ABC):
     @abstractmethod
     def gram(self) -> Array:
         """V, over the cells in their order; only for domains whose V is small enough to be built."""
+
+    @kept_property
+    def singular_sum(self) -> float:
+        """The sum of the singular values of W; only for domains whose V is small enough to be built."""
+        return float(np.sqrt(np.maximum(np.linalg.eigvalsh(self.gram()), 0.0)).sum())
 
     @abstractmethod
     def block_energy(self, width: int) -> float | Fraction:

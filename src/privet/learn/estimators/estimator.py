@@ -324,7 +324,6 @@ register: Registry[PrivateEstimator] = Registry("estimators")
 def registered_estimators() -> dict[str, type[PrivateEstimator]]:
     """All estimators by name.
 
-    >>> from privet import learn  # every estimator registers where it is defined
     >>> "logistic_regression" in registered_estimators()
     True
     """
