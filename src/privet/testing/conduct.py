@@ -33,6 +33,7 @@ _LEVEL_OF_FEW = 1e-7  # which is noticed at this level
 _RUNS_FOR_MIDDLE = 4_000  # their median stands for the exact answer: it is off by little beside a bar
 _SECRET = 73_519_482.0625  # a value that nothing public would show by chance
 _WORD = "Zaphod-73519482"
+_MARKS = ("7351948", "73_519_482", "73,519,482", "e+07")  # of both: cut short, with thousands marked, or rounded
 
 
 class _Nameless(Source):
@@ -206,8 +207,7 @@ def check_nothing_private_is_said(example: Example) -> None:
         assert refusal is None or isinstance(refusal, PrivetError), (
             f"{mechanism.name}: a {kind} raises a bare {type(refusal).__name__}"
         )
-        # the secret as it is, with a mark at the thousands, and cut short
-        spoken = any(mark in said for mark in ("73519482", "73_519_482", "73,519,482", "7351948", _WORD))
+        spoken = any(mark in said for mark in _MARKS)
         assert not spoken, f"{mechanism.name}: a {kind} is repeated in what is said"
 
 
