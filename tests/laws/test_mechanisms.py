@@ -202,6 +202,13 @@ class Repeats(Coin):
             raise InvalidData(f"a coin takes an int, got {value}")
 
 
+class RepeatsRoughly(Coin):
+    def _admit(self, value):
+        if isinstance(value, float):
+            raise InvalidData(f"a coin takes an int, got {value:g}")
+        super()._admit(value)
+
+
 class Warns(Coin):
     def _admit(self, value):
         super()._admit(value)
@@ -260,6 +267,7 @@ def pair(twin, target=None):
         (testing.check_every_coin_is_from_noise, pair(TrustsEverySource())),
         (testing.check_error_bars_cover, pair(HalfBar())),
         (testing.check_nothing_private_is_said, pair(Repeats())),
+        (testing.check_nothing_private_is_said, pair(RepeatsRoughly())),
         (testing.check_nothing_private_is_said, pair(Warns())),
         (testing.check_nothing_private_is_said, pair(Prints())),
         (testing.check_nothing_private_is_said, pair(Bare())),

@@ -44,7 +44,7 @@ plant(
 plant(
     "coins: 16 bits decide",
     "noise:flip",
-    "near = np.flatnonzero((prefix >= lo >> 48) & (prefix < hi + 2**48 - 1 >> 48))",
+    "near = np.flatnonzero((prefix >= below) & (prefix < above))",
     "near = np.flatnonzero(np.zeros(count, dtype=bool))",
 )
 plant(

@@ -21,7 +21,7 @@ plant(
 plant(
     "reach: partial groups never meet full ones",
     "tables:Reach._replaced",
-    "            if rest:\n",
+    "            if alone:\n",
     "            if False:\n",
 )
 plant(

@@ -14,14 +14,15 @@ from privet.accounting.tradeoff import tpr_at
 from privet.errors import InvalidParameter, NoGuarantee, Unreachable
 from privet.privacy import Guarantee, PrivacyLoss
 
-# The answer lands within this share below the target, unless the measure jumps there: half of what is documented, since
-# the certified end, which is compared, lies a little above the truth itself.
+# An answer whose measure is below the target by this share of it is close enough: half of the 0.01% that is documented,
+# since what is compared is a certified upper end, which lies a little above the truth.
 _CLOSE = 5e-5
-_CLOSED_FORM = 1e-12  # the same where a measure is a formula: it costs nothing and is exact up to rounding
+_CLOSED_FORM = 1e-12  # the same where the measure is a formula: it costs nothing and is exact up to rounding
 # The judge may know better than the quick measure, which looks at coarser grids, by up to this share: so near to the
 # target it is asked at once. A smaller number would miss targets, a larger one costs time only.
 _NEAR = 0.01
 _LOG_OF_NOTHING = -745.0  # about the logarithm of the smallest double
+_LONGEST_STEP = 2.0**16  # of the search for a bracket: a factor of s. Speed only
 
 Make = Callable[[float], PrivacyLoss]
 Measure = Callable[[PrivacyLoss], float]
@@ -77,8 +78,10 @@ def calibrate(
 
 @dataclass(frozen=True)
 class _Goal:
-    """A measure and the most that it may be. A rough measure finds the place, a quick one comes close to the target,
-    and the judge, the accountant that was asked for, decides whether a point meets it.
+    """A target: a price is measured as one number, of which `value` is the most that it may be.
+
+    It is measured in three ways: `rough` finds the place, `quick` comes close to the target, and `judge`, the accountant
+    that was asked for, decides whether a point meets it.
     """
 
     name: str
@@ -103,15 +106,23 @@ def _promised(wanted: Guarantee, accountant: Accountant | None) -> _Goal:
     assert wanted.epsilon is not None
     quick, judge = _methods(accountant)
     rough: Accountant = Rdp() if accountant is None and wanted.delta > 0.0 else quick
-    first, second, last = (_epsilon_of(method, wanted.delta) for method in (rough, quick, judge))
-    return _Goal("epsilon", wanted.epsilon, first, second, last, _CLOSE if wanted.delta > 0.0 else _CLOSED_FORM)
+    close = _CLOSE if wanted.delta > 0.0 else _CLOSED_FORM
+    return _Goal(
+        "epsilon",
+        wanted.epsilon,
+        rough=_epsilon_of(rough, wanted.delta),
+        quick=_epsilon_of(quick, wanted.delta),
+        judge=_epsilon_of(judge, wanted.delta),
+        close=close,
+    )
 
 
 def _attacked(name: str, value: float, fpr: float | None, accountant: Accountant | None) -> _Goal:
     """The most that an attack may reach, as a goal: an advantage, or a true-positive rate at a false-positive rate."""
     if name == "advantage":
-        first, second, last = (_delta_of(method) for method in (PLD(1e-2), *_methods(accountant)))
-        return _Goal(name, open_fraction(name, value), first, second, last)
+        # the advantage is delta at epsilon = 0; a coarse grid finds the place
+        rough, quick, judge = (_delta_of(method) for method in (PLD(1e-2), *_methods(accountant)))
+        return _Goal(name, open_fraction(name, value), rough, quick, judge)
     if fpr is None:
         raise InvalidParameter("a target tpr needs the fpr at which it holds")
     rate = open_fraction("fpr", fpr)
@@ -142,8 +153,12 @@ def _delta_of(accountant: Accountant) -> Measure:
 
 
 class _Search:
-    """Root finding on ln s against ln measure: bracket and narrow with the rough measure, then secants with the quick
-    one; the judge has the last word, and only a point that the judge accepts is returned."""
+    """A search for the s at which the measure is the target, on ln s against ln measure.
+
+    The rough measure brackets and narrows, secants of the quick one follow; the judge has the last word, and only a point
+    that the judge accepts is returned. `falls` says whether the cost falls with s. A good point meets the target, a bad
+    one does not.
+    """
 
     def __init__(self, make: Make, goal: _Goal, low: float, high: float, *, integer: bool) -> None:
         self.make, self.goal, self.low, self.high, self.integer = make, goal, low, high, integer
@@ -159,7 +174,7 @@ class _Search:
         """The shortest decimal a little beyond what was found, if it meets the target too: 1 rather than 1.00003."""
         if self.integer:
             return good
-        # from what was found towards the target: a shorter number on the other side would be a worse answer
+        # only towards a larger cost, nearer to the target: a shorter number on the other side would be a worse answer
         low, high = sorted((good, good * (1.0 + (-2.0 if falls else 2.0) * self.goal.close)))
         found = next((s for digits in range(1, 17) if low <= (s := float(f"{good:.{digits}g}")) <= high), good)
         if found == good or not self.low <= found <= self.high:
@@ -182,20 +197,24 @@ class _Search:
         return math.log(value) if value > 0.0 else _LOG_OF_NOTHING
 
     def _falls(self, start: float) -> bool:
-        """Does the cost fall with s (noise), or rise (steps, sampling rate)?"""
+        """True if the cost falls with s (noise), False if it rises (steps, sampling rate)."""
         points = [start, *(self._snap(min(max(start * f, self.low), self.high)) for f in (0.25, 4.0, 16.0))]
         values = [(s, self._log(self.goal.rough, s)) for s in sorted(set(points))]
         finite_values = [value for value in values if math.isfinite(value[1])]
-        if len(finite_values) < 2 or finite_values[0][1] == finite_values[-1][1]:
+        if len(finite_values) < 2 or finite_values[0][1] == finite_values[-1][1]:  # nothing to be seen near the start
             ends = [self._log(self.goal.rough, s) for s in (self.low, self.high)]
             return ends[0] >= ends[1]
         return finite_values[0][1] > finite_values[-1][1]
 
     def _bracket(self, start: float, falls: bool) -> tuple[float, float]:
-        """A point that meets the target under the rough measure and one that does not (equal ends: all of them meet)."""
+        """A good point under the rough measure, and a bad one next to it on a coarse grid.
+
+        If all are good, the last one twice; if all are bad, NaN and the last one.
+        """
         target = math.log(self.goal.value)
         meets = self._log(self.goal.rough, start) <= target
-        factor = 2.0 if falls != meets else 0.5  # squared each time: bounds may be fifteen decades apart
+        # towards the target; squared each time, since bounds may be fifteen decades apart
+        factor = 2.0 if falls != meets else 0.5
         s = start
         while True:
             following = self._snap(min(max(s * factor, self.low), self.high))
@@ -203,10 +222,10 @@ class _Search:
                 return (s, s) if meets else (math.nan, s)
             if (self._log(self.goal.rough, following) <= target) != meets:
                 return (s, following) if meets else (following, s)
-            s, factor = following, min(factor * factor, 2.0**16) if factor > 1.0 else max(factor * factor, 2.0**-16)
+            s, factor = following, min(max(factor * factor, 1.0 / _LONGEST_STEP), _LONGEST_STEP)
 
     def _rough_root(self, good: float, bad: float, falls: bool) -> tuple[float, float]:
-        """The value where the rough measure meets the target (to 1%), and d ln(measure)/d ln(s) there."""
+        """The s where the rough measure meets the target (to 2%), and the slope d ln(measure)/d ln(s) there."""
         default = -1.0 if falls else 1.0
         if math.isnan(good) or good == bad:
             return bad, default
@@ -230,6 +249,7 @@ class _Search:
         target = math.log(self.goal.value) - 1e-14  # logarithms are compared: leave room for their rounding
         aim = target - 0.3 * self.goal.close  # a little inside what is close enough, so that a near miss is a hit too
         good = bad = math.nan
+        cheapest, costliest = (self.high, self.low) if falls else (self.low, self.high)
         previous: tuple[float, float] | None = None
         for iteration in range(80):
             value = self._log(self.goal.quick, s)
@@ -237,18 +257,12 @@ class _Search:
                 value = self._log(self.goal.judge, s)
             if value <= target:
                 good = s
-                if target - value <= self.goal.close or s == (self.low if falls else self.high):
+                if target - value <= self.goal.close or s == costliest:
                     break
             else:
                 bad = s
-                if s == (self.high if falls else self.low):
-                    reached = (
-                        f"it is still {math.exp(value):.6g}" if math.isfinite(value) else "nothing finite is proved"
-                    )
-                    raise Unreachable(
-                        f"no value between {self.low:g} and {self.high:g} reaches {self.goal.name} <= "
-                        f"{self.goal.value:g}; at {s:g} {reached} (delta = 0 needs a pure loss)"
-                    )
+                if s == cheapest:
+                    raise self._unreachable(s, value)
             if self._closed(good, bad):
                 break
             if previous is not None and math.isfinite(value) and math.isfinite(previous[1]) and s != previous[0]:
@@ -263,6 +277,14 @@ class _Search:
             )
         return good
 
+    def _unreachable(self, s: float, value: float) -> Unreachable:
+        """The error of a target that even the cheapest s misses; `value` is the logarithm of the measure there."""
+        reached = f"it is still {math.exp(value):.6g}" if math.isfinite(value) else "nothing finite is proved"
+        return Unreachable(
+            f"no value between {self.low:g} and {self.high:g} reaches {self.goal.name} <= "
+            f"{self.goal.value:g}; at {s:g} {reached} (delta = 0 needs a pure loss)"
+        )
+
     def _closed(self, good: float, bad: float) -> bool:
         """True if nothing is left between a point that meets the target and one that does not."""
         if math.isnan(good) or math.isnan(bad):
@@ -270,7 +292,10 @@ class _Search:
         return abs(good - bad) <= 1.0 if self.integer else abs(math.log(good / bad)) < 1e-12
 
     def _next(self, s: float, miss: float, slope: float, good: float, bad: float, *, bisect: bool) -> float:
-        """The secant point, kept strictly inside the bracket as far as it is known."""
+        """The next point to look at: that of the secant, kept strictly inside the bracket as far as it is known.
+
+        `miss` is how far ln measure at s lies above what is aimed at.
+        """
         known = not (math.isnan(good) or math.isnan(bad))
         # in ln s; where nothing is proved at s there is no miss to go by: a factor of about 2 towards less cost
         step = -miss / slope if math.isfinite(miss) else (0.7 if slope < 0.0 else -0.7)

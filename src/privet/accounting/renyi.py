@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 from privet._numerics import UNIT_ROUNDOFF
 
 _GOLDEN = (3.0 - math.sqrt(5.0)) / 2.0  # the smaller part of the golden section
-_SHORTER = 0.6  # of the bracket: a parabola that leaves more than this is followed by a golden section. Speed only
+_SHORTER = 0.6  # where a step leaves more of the bracket than this share, a golden section follows. Speed only
 # Octaves that are walked from the start (which is 3 for most): orders from 1 + 2^-34, where a double hardly tells an order
 # from 1, to 1 + 2^40, whose conversion differs from the order infinity by less than it is rounded up.
 _WIDEST = 37
-# Allowances for rounding, as a share of the sizes of what is added up: more than the few roundings that are made. That of
-# epsilon is larger, so that delta at an epsilon that was found for a delta hardly ever lies above that delta.
+# Added to the results, so that rounding never makes them too small: these shares of the sum of the sizes of the terms, more
+# than the few roundings that are made. That of epsilon is the larger one: asked for its delta again, an epsilon that was
+# found for a delta then hardly ever gives a larger one.
 _EPSILON_LOST, _DELTA_LOST = 40.0 * UNIT_ROUNDOFF, 8.0 * UNIT_ROUNDOFF
 
 
@@ -54,8 +55,9 @@ def best_order(
 ) -> tuple[float, float]:
     """The order with the least value, and that value: among a = 1 + 2^(k/per_octave), k whole, and those in `given`.
 
-    A walk in octaves from 1 + 2^start (start rounded), then parabolas. The objective is taken to have one valley; where it
-    has more, what is found is a valid value and may not be the least. Epsilon and delta are searched on one lattice.
+    A walk in octaves from 1 + 2^start (start rounded), then parabolas. The search expects one valley; where the objective
+    has more, the value that it finds is that of its order, but maybe not the least. That orders are on a lattice lets the
+    searches for epsilon and for delta look at the same ones.
 
     >>> order, value = best_order(lambda a: (math.log(a - 1.0) - 3.0) ** 2)
     >>> round(math.log(order - 1.0), 2)
@@ -87,7 +89,7 @@ def _narrow(value: Callable[[int], float], low: int, middle: int, high: int) -> 
     The next point is the vertex of the parabola through all three, or a golden section of the longer side where the last
     point hardly shortened the bracket.
     """
-    before = 2 * (high - low)
+    before = 2 * (high - low)  # the bracket before the last step: so wide that the first step is a parabola
     while high - low > 2:
         point = _vertex(value, low, middle, high) if high - low <= _SHORTER * before else None
         before = high - low

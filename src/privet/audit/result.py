@@ -64,7 +64,7 @@ class LowerBound:
         return replace(self, alpha=alpha, selection=selection)
 
     def verdict(self, claim: PrivacyLoss | float) -> Verdict:
-        """True if a claimed price, or an epsilon at this delta, lies below the bound.
+        """The verdict on a claimed price, or on an epsilon at this delta: `violated` if it lies below the bound.
 
         A price must speak about the same neighbours as the runs did: `MixedUnits` otherwise.
         """

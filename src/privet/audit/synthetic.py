@@ -17,8 +17,13 @@ from privet.audit.training import Progress, TrainingAudit, training
 from privet.errors import InvalidData
 
 Make = Callable[[Any], Any]
+# Every number here changes how well the attack sees, and no guarantee: the score is fixed before the test.
 _SETS = 200  # combinations of columns that are counted, at most
 _NEAR = (1, 5, 25)  # nearest rows whose mean distance is a feature
+_AGREES = 0.05  # of the range of a column: so near a number agrees with the target's
+_FARTHEST = 8.0  # standard deviations to which features are cut: one that was never seen so large must not decide alone
+_LEAST_NOISE = 0.02  # added to variances: of few shadow tables some features hardly vary
+_USEFUL = 0.5  # of the strength of the best feature: weaker ones are left out
 
 
 def synthetic(
@@ -80,13 +85,15 @@ def _sets(names: list[str]) -> list[tuple[str, ...]]:
 
 
 def _features(table: object, target: dict[str, Any], where: Columns, sets: list[tuple[str, ...]]) -> Array:
-    """Shares of rows that agree with the target, numbers up to a twentieth of their range, and distances of the nearest."""
+    """The features of a table: the shares of rows that agree with the target in each set of columns, and their roots (in
+    which one row of many counts for more), the number of rows equal to it, how near the nearest come, and how many rows
+    there are."""
     rows = columns_of(table)
     if set(rows.values) != set(where.values):
         raise InvalidData("the synthesizer must give a table with the columns of the records")
     apart = gaps(rows, target, where)
     many = max(len(next(iter(apart.values()))), 1)
-    near = {name: each <= 0.05 for name, each in apart.items()}
+    near = {name: each <= _AGREES for name, each in apart.items()}
     shares = [float(np.logical_and.reduce([near[name] for name in names]).sum()) / many for names in sets]
     exact = float(np.logical_and.reduce([each == 0.0 for each in apart.values()]).sum())
     total = np.sort(np.sum(list(apart.values()), axis=0))
@@ -96,13 +103,15 @@ def _features(table: object, target: dict[str, Any], where: Columns, sets: list[
 
 
 def _learned(seen: Array, inside: Array) -> Callable[[Array], float]:
-    """A linear score of features that were standardised on the shadow tables, and weighed by how well each parts them."""
+    """A linear score of features, standardised on the shadow tables and weighed by how well each tells these apart: the
+    difference of its means over its variance."""
     middle, spread = seen.mean(axis=0), seen.std(axis=0)
     used = spread > 0.0
     unit = np.where(used, spread, 1.0)
-    scaled = np.clip((seen - middle) / unit, -8.0, 8.0) * used
+    scaled = np.clip((seen - middle) / unit, -_FARTHEST, _FARTHEST) * used
     gap = scaled[inside].mean(axis=0) - scaled[~inside].mean(axis=0)
     noise = 0.5 * (scaled[inside].var(axis=0) + scaled[~inside].var(axis=0))
-    strength = np.abs(gap) / np.sqrt(noise + 0.02)
-    weights = np.where(strength >= 0.5 * strength.max(initial=0.0), gap / (noise + 0.02), 0.0)
-    return lambda features: float(np.clip((features - middle) / unit, -8.0, 8.0) @ (weights * used))
+    strength = np.abs(gap) / np.sqrt(noise + _LEAST_NOISE)
+    useful = strength >= _USEFUL * strength.max(initial=0.0)
+    weights = np.where(useful, gap / (noise + _LEAST_NOISE), 0.0)
+    return lambda features: float(np.clip((features - middle) / unit, -_FARTHEST, _FARTHEST) @ (weights * used))

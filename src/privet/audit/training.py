@@ -119,9 +119,9 @@ def training(
     canary, half of the `runs` trainings have it and half do not; the threshold is given, or chosen on a quarter of the
     runs. With m canaries every run flips a coin for each of them, and `top` and `bottom` guesses (a tenth of m each by
     default) are made from the ends of its scores; the runs are pooled. `otherwise` holds the records that stand in for
-    canaries under `replace`. `seconds` is what the audit may take (how long the first runs took decides how many more are
-    made, whatever they showed), `jobs` trains in parallel,
-    `stop` ends as soon as a betting test has refuted the claim; `progress(done, of)` is called now and then.
+    canaries under `replace`. `seconds` is what the audit may take: the time of the first runs decides how many more are
+    made, whatever they showed. `jobs` trains in parallel. With `stop` the audit of one canary ends as soon as a betting
+    test has refuted the claim. `progress(done, of)` is called now and then.
 
     **Guarantee:** a true claim is called violated with probability at most `alpha`: the threshold is fixed before the
     tested runs, early stop and last test have half of the level each, coins are drawn anew for every run.
@@ -180,6 +180,7 @@ class _Budget:
                 found = Parallel(n_jobs=self.jobs)(delayed(work)(task) for task in batch)
             before, self.done = self.done, self.done + len(batch)
             if before < first <= self.done and math.isfinite(self._seconds):
+                # as many more as fit into what is left at this speed, but one for each job at least
                 left = max(self._seconds - self.spent, 0.0)
                 most = min(most, self.done + max(self.jobs, int(left * self.done / max(self.spent, 1e-9))))
             if self._progress is not None:
@@ -188,6 +189,7 @@ class _Budget:
 
 
 def _worlds(data: object, canaries: object, otherwise: object) -> tuple[Any, Any, Any]:
+    """The data with the canary and without (or with the record in its stead), and the canary."""
     (canary,) = selected(canaries, 1)
     other = [] if otherwise is None else selected(otherwise, 1)
     return extended(data, [canary]), extended(data, other), canary
@@ -204,7 +206,11 @@ def _two_worlds(
     budget: _Budget,
     stop: bool,
 ) -> TrainingAudit:
-    """One canary: pairs of a run with it and a run without, in random order."""
+    """One canary: pairs of a run with it and a run without, in random order.
+
+    Two tests look at the pairs: betting after each of them, which may stop, and the claim's curve at the end. Each has half
+    of alpha; without betting the curve has all of it.
+    """
     inside, outside, canary = worlds
     pairs = budget.runs // 2
     pilot = 0 if threshold is not None else min(max(_FEWEST_PILOT, math.ceil(_PILOT * pairs)), _MOST_PILOT)
@@ -221,10 +227,10 @@ def _two_worlds(
     orders = iter(np.asarray(noise.bernoulli(p=Fraction(1, 2), size=pairs)).tolist())
     budget.runs = pairs
     seen: list[tuple[float, float]] = []
-    betting = _bet(claim, np.empty((0, 2)), 0.0, alpha) if stop else None
+    betting = _bet(claim, np.empty((0, 2)), 0.0, alpha) if stop else None  # for a given threshold: there is no pilot
     for scores in budget.results(run, orders, max(pilot, 1)):
         seen.append(scores)
-        if threshold is None and len(seen) == pilot:
+        if threshold is None and len(seen) == pilot:  # the pilot chooses, and is not tested
             threshold = _chosen(np.array(seen))
             betting = _bet(claim, np.array(seen), threshold, alpha) if stop else None
         elif threshold is not None and betting is not None and len(seen) > pilot:
@@ -264,7 +270,8 @@ def _nothing(lower: LowerBound) -> LowerBound:
 
 
 def _decided(counts: Counts, claim: PrivacyLoss, alpha: float, betting: BettingTest | None, how: str) -> CurveTest:
-    """Betting and the curve test share the level; a claim that betting refuted is not tested again."""
+    """The test that decides: betting where it refuted the claim, else the curve; each has half of the level, so that the
+    p-value counts twice."""
     if betting is None:
         return Curve(claim).test(counts, alpha=alpha).selected(alpha, how)
     if betting.verdict == "violated":
@@ -307,7 +314,8 @@ def _coin_runs(
 
 
 def _chosen(pilot: Array) -> float:
-    """The threshold that parts the pilot's scores best, by the largest gap of the rates: no luck in a tail makes that."""
+    """The threshold with the largest difference between the rates of hits, which luck with a few extreme scores cannot
+    make large. Cuts lie in the middle between scores, and below all of them; of several best ones it is the middle one."""
     values = np.unique(pilot)
     cuts = np.append((values[1:] + values[:-1]) / 2.0, values[:1])
     tp, fp = ((pilot[:, j, None] >= cuts).sum(axis=0) for j in (0, 1))
@@ -316,7 +324,10 @@ def _chosen(pilot: Array) -> float:
 
 
 def _bet(claim: PrivacyLoss, pilot: Array, threshold: float, alpha: float) -> BettingTest:
-    """Bets on the tangent of the claim's curve that the pilot's rates lie furthest beyond: an epsilon with its delta."""
+    """Bets on the tangent of the claim's curve that the pilot's rates lie furthest beyond: an epsilon with its delta.
+
+    A half is added to the hits, and one to the pairs, so that no rate is 0 or 1; without a pilot both rates are 1/2.
+    """
     hit = (np.sum(pilot >= threshold, axis=0) + 0.5) / (len(pilot) + 1.0) if len(pilot) else np.array([0.5, 0.5])
     return BettingTest.against(claim, float(hit[0]), float(hit[1]), alpha=alpha / 2.0)
 
@@ -336,6 +347,7 @@ def _number(value: Any) -> float:
 
 
 def _suits(claim: PrivacyLoss, otherwise: Sequence[Any] | None) -> None:
+    """A check, before anything costly is run, that canaries can be about this claim."""
     if claim.unit.group_size != 1:
         raise InvalidParameter("canaries audit single records: the claim speaks of groups")
     if (claim.unit.relation == "replace") != (otherwise is not None):

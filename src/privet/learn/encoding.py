@@ -163,7 +163,7 @@ def _features(column: Column, numbers: Array) -> Array:
         return numbers[:, None]
     assert isinstance(column, Int | Float)
     low, high = float(column.lower), float(column.upper)
-    half = (high - low) / 2.0 or 1.0
+    half = (high - low) / 2.0 or 1.0  # a column with one value becomes 0
     with np.errstate(all="ignore"):
         return np.asarray(np.clip((numbers - (low + high) / 2.0) / half, -1.0, 1.0)[:, None])
 

@@ -23,7 +23,7 @@ class Charge(NamedTuple):
 
     amounts: dict[str, Sums]
     after: dict[str, Sums]
-    at: float | None = None  # the delta at which it was charged as one point
+    at: float | None = None  # the delta at which it was charged as one (epsilon, delta); None: by its whole curve
 
 
 def charge(
@@ -35,10 +35,11 @@ def charge(
     part: Part | None,
     ats: Sequence[float | None] = (None,),
 ) -> Charge:
-    """Price a request in every account it touches and add it up, or refuse. Decides from public facts alone.
+    """The charge of a request: its price in every account that it touches, added up; refused where one has too little left.
 
-    `ats`: the deltas at which it may be charged as one point (None: not as a point). Of several, the first that leaves
-    most of the data set's rules standing.
+    It is decided from public facts alone. `read` gives the sums of a scope. `ats` are the ways in which it may be charged:
+    each a delta at which its price is one (epsilon, delta), or None for none. Of several that are granted it is the one
+    which leaves the most rules of the data set's budget standing, the first of these.
 
     >>> from privet import privacy
     >>> from privet.ledger.budget import Budget
@@ -50,7 +51,7 @@ def charge(
         raise _other_unit(policy.unit, loss.unit)
     if len(ats) == 1:
         if not analyst and part is None and not policy.named:
-            return _charge_whole(policy, read(DATASET), loss, ats[0])
+            return _charge_whole(policy, read(DATASET), loss, ats[0])  # what most requests are; quicker
         return _charge(policy, read, loss, analyst, part, ats[0])
     best: tuple[int, Charge] | None = None
     refusal: BudgetExceeded | None = None
@@ -77,12 +78,14 @@ def _charge(
     part: Part | None,
     at: float | None,
 ) -> Charge:
+    """The charge in one of the ways that are allowed, scope by scope."""
     amounts: dict[str, Sums] = {}
     after: dict[str, Sums] = {}
     whole = read(DATASET) or policy.account.zero
     for scope, account, capped in policy.scopes(analyst):
         before = read(scope) or account.zero
-        against = before if capped else whole  # without a cap of its own a scope counts what the data set is charged
+        # which of several valid prices is best depends on what is spent: here, or where there is no cap, in the data set
+        against = before if capped else whole
         if part is None:
             price = account.price(loss, at, against)
         else:
@@ -96,7 +99,7 @@ def _charge(
 
 
 def _charge_whole(policy: Policy, before: Sums | None, loss: PrivacyLoss, at: float | None) -> Charge:
-    """`_charge` of what nobody is named for and no part: it touches the account of the data set alone."""
+    """The charge of a request without analyst and part: it touches the account of the data set alone."""
     account = policy.account
     before = before or account.zero
     price = account.price(loss, at, before)
@@ -108,7 +111,7 @@ def _charge_whole(policy: Policy, before: Sums | None, loss: PrivacyLoss, at: fl
 
 
 def _other_unit(mine: Unit, asked: Unit) -> MixedUnits:
-    """Two sentences for whoever pays for a question about persons out of a ledger about records."""
+    """The error of a question about persons that a ledger about records is asked to pay, or the other way round."""
     return MixedUnits(
         f"this ledger protects against {mine.describe()}, and the question against {asked.describe()}; nothing was spent. "
         "Begin a ledger for it with Ledger.create(..., unit=table.unit), or describe the data by the ledger's unit"
@@ -119,7 +122,8 @@ _RAISE = "only the holder of the ledger may raise the cap (raise_budget), and th
 
 
 def _refused(policy: Policy, scope: str, refusal: BudgetExceeded, point: tuple[float, float] | None) -> BudgetExceeded:
-    """Two sentences: what was asked and is left, and the next step. Rules and theorems are in its `explain()`."""
+    """The refusal in two sentences: what was asked and is left, and the next step. Its `explain()` has the rules and
+    theorems."""
     who = _called(policy, scope)
     whole = f"{who}: {refusal}"
     if point is not None:
@@ -140,10 +144,12 @@ def _asked_and_left(refusal: BudgetExceeded) -> str:
 
 
 def _next_step(refusal: BudgetExceeded, point: tuple[float, float] | None) -> str:
+    """The sentence on what would be granted: at most `point`, an (epsilon, delta), or nothing."""
     asked = {name: each for name, each in (refusal.requested or {}).items() if "delta" not in name}
     unpriced = bool(asked) and not any(map(math.isfinite, asked.values()))
     if point is None:
         return f"Nothing more like it fits: {_RAISE}"
+    # what is left is shown with the digits of the rule, where the point is that up to rounding
     exact = [each for name, each in (refusal.remaining or {}).items() if name.endswith(" epsilon")]
     epsilon = next((each for each in exact if math.isclose(each, point[0], rel_tol=1e-12)), point[0])
     most = f"epsilon {short(epsilon, up=False)}" + (f" and delta {short(point[1], up=False)}" if point[1] else "")
@@ -164,7 +170,11 @@ def _charge_part(
     amounts: dict[str, Sums],
     after: dict[str, Sums],
 ) -> Sums:
-    """Charge a part, and return what the whole is charged for it: the increase of the largest sums."""
+    """The amounts that the whole is charged for a charge of one part; `amounts` and `after` get those of the part.
+
+    A person is in g parts at most (`Partition.spread`), so what bounds the loss about one person is the sum of the g
+    largest of the parts' sums; the whole is charged by how much that grows.
+    """
     scope, account, at, against = where
     partition = policy.partitions[part.partition]
     price = account.price(partition.priced(loss, policy.unit), at, against)
@@ -172,9 +182,9 @@ def _charge_part(
         single = account.under(loss.unit).price(loss, at, against)
         price = most_sums(price, add_sums(single, single))
     cell, top = part_scopes(scope, part)
-    spread, rules = partition.spread(policy.unit), len(account.zero)
-    tops = read(top) or account.zero * spread
-    before = Parts(read(cell) or account.zero, tuple(tops[k * rules : (k + 1) * rules] for k in range(spread)))
+    g, rules = partition.spread(policy.unit), len(account.zero)
+    tops = read(top) or account.zero * g  # the g largest sums, one after the other
+    before = Parts(read(cell) or account.zero, tuple(tops[k * rules : (k + 1) * rules] for k in range(g)))
     parts, increase = before.charge(price)
     amounts[cell], after[cell] = price, parts.cell
     after[top] = tuple(rule for sums in parts.top for rule in sums)

@@ -19,10 +19,10 @@ from privet.local.warner import Warner
 
 @dataclass(frozen=True)
 class Offer:
-    """A protocol with what it costs: standard deviation of a rare value's share, bytes of a report, decoding cost.
+    """A protocol with what it costs: the variance of the estimated share of a rare value, bytes of a report, work.
 
-    Where all people share a public pool of hashes, the variance includes what that adds at worst: all hold one other
-    value, with which the rare one collides. `cost` counts, up to a constant, what a server does for n reports and k values.
+    `cost` counts, up to a constant, the steps in which a server decodes n reports about k values. Where all people share a
+    public pool of hashes, `variance` includes the worst that its collisions add: everybody holds one other value.
 
     >>> from privet import local
     >>> local.offers(k=4, epsilon=1.0, n=1000)[0].protocol.name
@@ -41,8 +41,8 @@ class Offer:
 
 
 def offers(*, k: int, epsilon: float, n: int = 1, max_bytes: int | None = None) -> list[Offer]:
-    """All protocols whose reports fit into `max_bytes`, the best one first: by exact variance at f = 0, then bytes, then
-    decoding cost.
+    """All protocols whose reports fit into `max_bytes`, the best one first: by the exact variance of a share of 0, then by
+    bytes, then by decoding cost.
 
     >>> [offer.protocol.name for offer in offers(k=1024, epsilon=2.0, n=10**6, max_bytes=20)][:2]
     ['local_olh', 'local_hadamard']
@@ -53,10 +53,8 @@ def offers(*, k: int, epsilon: float, n: int = 1, max_bytes: int | None = None) 
     known = _candidates(size, epsilon, people)
     for protocol, cost in known:
         if most is None or protocol.report_bytes <= most:
-            p, q = protocol.own, protocol.other
-            pooled = Fraction(protocol.shared_hashes.collisions) if protocol.shared_hashes else 0
-            exact: Fraction = q * (1 - q) / (p - q) ** 2 + pooled * people
-            offer = Offer(protocol, float(exact / people), protocol.report_bytes, cost)
+            exact = _exact_variance(protocol, people)
+            offer = Offer(protocol, float(exact), protocol.report_bytes, cost)
             found.append(((exact, offer.report_bytes, cost), offer))
     if not found:
         if not known:
@@ -68,11 +66,20 @@ def offers(*, k: int, epsilon: float, n: int = 1, max_bytes: int | None = None) 
     return [offer for _, offer in sorted(found, key=lambda each: each[0])]
 
 
+def _exact_variance(protocol: FrequencyProtocol, n: int) -> Fraction:
+    """The variance of the estimate of a share of 0, which every report supports with probability `other`."""
+    p, q = protocol.own, protocol.other
+    collisions = Fraction(protocol.shared_hashes.collisions) if protocol.shared_hashes else 0
+    return q * (1 - q) / (n * (p - q) ** 2) + collisions
+
+
 def _candidates(k: int, epsilon: float, n: int) -> list[tuple[FrequencyProtocol, float]]:
+    """The protocols that take k values, each with its decoding cost: n where a report is one count, and the steps from
+    counts to shares; words of 64 bits where a report is a set of values; all k values for each report of local hashing."""
     kinds: list[tuple[Any, dict[str, Any], float]] = [
         (KRR, {}, n + k),
-        (HadamardResponse, {}, n + 2.0 * k * k.bit_length()),
-        (FLH, {}, n + 1000.0 * k),
+        (HadamardResponse, {}, n + 2.0 * k * k.bit_length()),  # a fast transform of at most 2 k counts
+        (FLH, {}, n + 1000.0 * k),  # each of its 1,000 public hashes of each value
         (UnaryEncoding, {}, n * (1.0 + k / 64.0) + k),
         (UnaryEncoding, {"symmetric": True}, n * (1.0 + k / 64.0) + k),
         (SubsetSelection, {}, n * (1.0 + k / 64.0) + k),
@@ -95,11 +102,12 @@ def best(*, k: int, epsilon: float, n: int = 1, max_bytes: int | None = None) ->
 def required_n(
     protocol: FrequencyProtocol, *, radius: float, confidence: float = 0.95, share: float | None = None
 ) -> int:
-    """The number of people that make the interval of a share at most `radius` wide on each side, at the share given or
-    the worst.
+    """The least number of people for which the interval of a share reaches at most `radius` to each side.
 
-    **Error:** the normal law of the score interval; that of the exact law is wider where counts are small. A public pool
-    of hashes counts at its worst, where all others hold one value.
+    At the true share `share`, or at the worst one where that is None.
+
+    **Error:** by the score interval, that is the normal approximation; the exact interval, which is used where counts are
+    small, is wider. Collisions of a public pool of hashes count at their worst, where all others hold one value.
 
     >>> from privet import local
     >>> required_n(local.Warner(epsilon=1.0986122886681098), radius=0.02)
@@ -108,12 +116,15 @@ def required_n(
     if not isinstance(protocol, FrequencyProtocol):
         raise InvalidParameter("protocol must be one of privet.local that estimates shares, such as KRR")
     wanted, z = above("radius", radius, 0.0), -ndtri(tail_of(confidence) / 2.0)
+    # of all shares the worst is an end: what is compared is linear or convex in the share
     shares = (0.0, 1.0) if share is None else (fraction("share", share),)
+    # the variance a + b f of one report, and what collisions add at worst
     (a, b), off = protocol._line(1), protocol._collisions
     if z * max((1.0 - f) * off**0.5 for f in shares) >= wanted:
         raise InvalidParameter("the public pool of hashes alone is off by more than that: take a larger one, or OLH")
 
     def narrow(n: float) -> bool:
+        """True if n people are enough: the half-width of `score_interval` at the worst of the shares."""
         most = max((a + b * f) / n + off * (1.0 - f) ** 2 for f in shares)
         return z * (most + 0.25 * z * z * b * b / (n * n)) ** 0.5 <= wanted
 

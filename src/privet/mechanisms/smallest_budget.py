@@ -12,6 +12,7 @@ from privet.mechanisms.mechanism import Mechanism
 
 _LARGEST = 1e6  # a budget beyond promises nothing
 _LEAST = 1e-9  # where the search for a smaller one ends
+_USUAL = 1.0  # where it begins: a mechanism that this budget cannot make is asked for in a wrong way
 
 
 @door
@@ -37,15 +38,16 @@ def smallest_budget(
     def reaches(budget: float) -> bool:
         try:
             bar = make(budget).error(share, **options)
-        except (Unreachable, InvalidParameter):  # so small a budget that no noise of this kind can be drawn
-            if budget >= 1.0:
+        except (Unreachable, InvalidParameter):
+            if budget >= _USUAL:
                 raise
-            return False
+            return False  # so small a budget that no noise of this kind can be drawn
         if bar is None:
             raise InvalidParameter("this mechanism has no error bar, so no budget can be found for one")
         return bar.radius <= goal
 
-    low, high = bracket(reaches, 1.0, least=_LEAST, most=_LARGEST)
+    low, high = bracket(reaches, _USUAL, least=_LEAST, most=_LARGEST)
     if math.isinf(high):
         raise Unreachable("no budget up to 1e6 brings the error bar down to that; ask for a larger error")
-    return high if low == 0.0 else bisect(reaches, low, high, within=1e-6)
+    least_is_enough = low == 0.0
+    return high if least_is_enough else bisect(reaches, low, high, within=1e-6)

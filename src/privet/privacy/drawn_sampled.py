@@ -21,13 +21,16 @@ from privet.privacy.serial import register
 from privet.privacy.unit import Unit
 from privet.privacy.variable import Direction, LossVariable
 
-_LEFT_OUT = 1e-280  # probability of drawing a record more often than is looked at; a chain of groups is costlier
-_LEFT_OUT_OF_A_CHAIN = 1e-40  # there every number of draws is a chain to compute
-_LEFT_OUT_OF_A_CURVE = 1e-120  # there every number of draws is a column of the curve; what is left out counts as lost
-_NODES = 2000  # of the curve over a Gaussian base
-_OUTERMOST = 24.0  # standard deviations: what lies beyond is taken to give everything away
-_HALVINGS = 64  # of an interval some 80 wide: to the last digits of a float
-_TAIL_ERROR = 4e-13  # relative, of a normal tail and of a sum of them
+# How often a record is drawn has a long tail. Its end is not computed, but counted as giving everything away: so much of
+# the probability at most. A larger number is quicker and gives a (hardly) larger price; any of them is safe.
+_LEFT_OUT = 1e-280
+_LEFT_OUT_OF_A_CHAIN = 1e-40  # where the base has no closed price of groups: each number of draws is a chain to compute
+_LEFT_OUT_OF_A_CURVE = 1e-120  # over a Gaussian base: each number of draws is a column of the curve
+_NODES = 2000  # of the curve over a Gaussian base: fewer are quicker, and a chord lies further above the curve
+_OUTERMOST = 24.0  # standard deviations: outputs beyond are counted as giving everything away
+_FARTHEST = 38.0  # standard deviations: a normal tail beyond is 0 in doubles
+_HALVINGS = 64  # of an interval of about twice that: to the last digits of a float
+_TAIL_ERROR = 4e-13  # relative, of a normal tail and of a sum of them: added, so that rounding is on the safe side
 
 
 @register
@@ -39,7 +42,8 @@ class WithReplacementSampled(PrivacyLoss):
 
     **Guarantee:** sum over j >= 1 of Pr[Binomial(m, 1/n) = j] delta_j(ln(1 + (e^e - 1)/p)) for e >= 0, where
     p = 1 - (1 - 1/n)^m and delta_j is the base's curve for j replaced records; the mirror image below 0: one legal curve.
-    Over a Gaussian base a smaller one (proof note): a test has one level for the samples without the record.
+    Over a Gaussian base a smaller curve holds (proof note): how often an attacker's test is wrong on samples without the
+    record is one number, and not another one for each j.
     **Sensitivity:** under replace; n is public there. With `coin="person"` (a price about persons) m and n count persons.
     **Reference:** Balle, Barthe & Gaboardi 2018, theorem 10.
     **Proof:** docs/proofs/privacy/drawn_sampled.md.
@@ -76,7 +80,7 @@ class WithReplacementSampled(PrivacyLoss):
 
     @kept_property
     def _most(self) -> PrivacyLoss:
-        """Every draw is the changed record."""
+        """The worst sample: every one of its m draws is the changed record."""
         return Grouped(self.of, max(self.m, 1))
 
     def pure(self) -> float:
@@ -105,18 +109,15 @@ class WithReplacementSampled(PrivacyLoss):
 
     @kept_property
     def _spliced(self) -> LossVariable:
-        """The number of draws of the record, given that it was drawn."""
-        closed = self.of.grouped(2) is not None
+        """The pair of an observer who is told how often the record was drawn, given that it was, spliced at rate p."""
         times, weights = binomial_mixture(self.m, 1.0 / self.n, 1.0)
         drawn = [(round(j), w / self.p) for j, w in zip(times, weights, strict=True) if j > 0.0]
-        cases: list[tuple[float, LossVariable]] = []
+        limit = _LEFT_OUT_OF_A_CHAIN if self.of.grouped(2) is None else _LEFT_OUT
         lost = 0.0
-        for j, weight in reversed(drawn):
-            if not cases and lost + weight <= (_LEFT_OUT if closed else _LEFT_OUT_OF_A_CHAIN) and j > 1:
-                lost += weight
-                continue
-            cases.append((weight, _both_ways(Grouped(self.of, j))))
-        return SplicedVariable(FlaggedVariable(tuple(cases), lost), self.p)
+        while drawn and drawn[-1][0] > 1 and lost + drawn[-1][1] <= limit:
+            lost += drawn.pop()[1]
+        cases = tuple((weight, _both_ways(Grouped(self.of, j))) for j, weight in reversed(drawn))
+        return SplicedVariable(FlaggedVariable(cases, lost), self.p)
 
 
 def _both_ways(loss: PrivacyLoss) -> LossVariable:
@@ -127,20 +128,25 @@ def _both_ways(loss: PrivacyLoss) -> LossVariable:
 
 @lru_cache(maxsize=32)
 def _over_gaussian(mu: float, m: int, n: int) -> LossVariable:
-    """The connected dots of `drawn_gaussian_delta`, dense where one draw of the record decides."""
+    """The curve through points of `drawn_gaussian_delta`: it is convex, so the chords between them lie above it.
+
+    The points are at the privacy losses of outputs that lie evenly, those of drawing the record against never drawing it.
+    """
     if mu == 0.0:
         return binary_variable(0.0)
     times, weights = (np.array(side) for side in binomial_mixture(m, 1.0 / n, 1.0))
     beyond = np.cumsum(weights[::-1])[::-1]
-    kept = (beyond > _LEFT_OUT_OF_A_CURVE) | (times <= 1.0)
-    lost = float(weights[~kept].sum()) * (1.0 + 1e-9)
+    kept = (beyond > _LEFT_OUT_OF_A_CURVE) | (times <= 1.0)  # no draw and one draw in any case
+    lost = float(weights[~kept].sum()) * (1.0 + 1e-9)  # more than the rounding of the sum
     times, weights = times[kept], weights[kept]
-    x = np.linspace(-1.0, _OUTERMOST + mu * float(times[np.argmax(weights)]), _NODES)
+    likeliest = mu * float(times[np.argmax(weights)])
+    x = np.linspace(-1.0, _OUTERMOST + likeliest, _NODES)  # outputs; those below 0 have negative losses
     exponents = mu * times * x[:, None] - 0.5 * (mu * times) ** 2 + np.log(weights)
     top = exponents.max(axis=1)
     losses = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))  # of the mixture against no draw at all
     nodes = np.unique(np.concatenate(([0.0], losses[(losses > 0.0) & (losses < LARGEST_EXPONENT)])))
-    deltas = np.concatenate([drawn_gaussian_delta(part, mu, times, weights) for part in np.array_split(nodes, 8)])
+    pieces = np.array_split(nodes, 8)  # a matrix at a time, to save memory
+    deltas = np.concatenate([drawn_gaussian_delta(each, mu, times, weights) for each in pieces])
     return variable_of_symmetric_curve(nodes, np.minimum(deltas + lost, 1.0))
 
 
@@ -158,19 +164,19 @@ def drawn_gaussian_delta(epsilons: Array, mu: float, times: Array, weights: Arra
     True
     """
     never = float(weights[times == 0.0].sum())
-    far, share = mu * times[times > 0.0], weights[times > 0.0]
-    growth = np.expm1(epsilons)
+    far, share = mu * times[times > 0.0], weights[times > 0.0]  # j mu, and Pr[j draws]
+    growth = np.expm1(epsilons)  # gamma - 1
     gamma = 1.0 + growth
-    best = far / 2.0 - epsilons[:, None] / far  # of each j by itself
-    low, high = np.full(len(epsilons), -38.0 - float(far[-1])), np.full(len(epsilons), 38.0)
+    low, high = np.full(len(epsilons), -_FARTHEST - float(far[-1])), np.full(len(epsilons), _FARTHEST)
     for _ in range(_HALVINGS):
         u = 0.5 * (low + high)
-        gain, cost = (
-            np.exp(np.minimum(sign * u[:, None] * far - 0.5 * far * far, ROOMY_EXPONENT)) * factor - other
-            for sign, factor, other in ((-1.0, 1.0, gamma[:, None]), (1.0, gamma[:, None], 1.0))
-        )
+        # the derivative in u, over the normal density at u (proof note): it falls, and the best u is where it is 0
+        along, square = u[:, None] * far, 0.5 * far * far
+        gain = np.exp(np.minimum(-along - square, ROOMY_EXPONENT)) - gamma[:, None]
+        cost = np.exp(np.minimum(along - square, ROOMY_EXPONENT)) * gamma[:, None] - 1.0
         rising = (share * (np.maximum(gain, 0.0) - np.maximum(cost, 0.0))).sum(axis=1) > never * growth
         low, high = np.where(rising, u, low), np.where(rising, high, u)
+    best = far / 2.0 - epsilons[:, None] / far  # the best y of each j, if it were free
     y = np.clip(best, low[:, None], low[:, None] + far)
     positive = (share * ndtr(y)).sum(axis=1)
     negative = gamma * (share * ndtr(y - far)).sum(axis=1) + never * growth * ndtr(low)

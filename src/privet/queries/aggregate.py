@@ -1,4 +1,4 @@
-"""The abstract aggregate: a request about the rows of a group, what must be measured for it and how it is read."""
+"""The abstract aggregate: a request about the rows of a group, what is measured for it, how the answer follows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -17,10 +17,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Aggregate(ABC):
-    """A request; one about a column has its name in a field `column`.
+    """A request, such as the mean of a column, whose name is then in a field `column`.
 
-    It says what it needs measured (`wants`), which noisy vectors it can be read off (`read_off`) and how (`read`), and what
-    it is where nothing needs to be measured (`constant`).
+    It says what it needs measured (`wants`), whether a noisy vector of exact sums (`Family`) holds that (`read_off`), how
+    its answer follows from that vector (`read`), and what it is where nothing needs to be measured (`constant`).
 
     `examples` say what it is on rows that are known, and laws run over them. Subclasses are frozen dataclasses under
     `@register`, each with a function under `@spelt` that users write.
@@ -30,13 +30,13 @@ class Aggregate(ABC):
     'cost'
     """
 
-    of_dates: ClassVar[bool] = False  # whether a column of dates has it
-    by_rows: ClassVar[bool] = False  # whether its error depends on how many rows a group has
-    of_keys: ClassVar[bool] = False  # whether it has a plan of its own, which needs public keys
-    by_selection: ClassVar[bool] = False  # whether the noisy count by which a key was discovered is its answer
+    of_dates: ClassVar[bool] = False  # True if it can be asked of a column of dates
+    by_rows: ClassVar[bool] = False  # True if its error depends on how many rows a group has
+    of_keys: ClassVar[bool] = False  # True if it is measured by a plan of its own, for which keys must be public
+    by_selection: ClassVar[bool] = False  # True if the noisy count that discovered a key is its answer for it
 
     def wants(self) -> Want | None:
-        """The measurements it needs; None for one that is chosen by scores of its own instead of added up.
+        """The measurements it needs; None for one that no sums answer, such as a quantile, which is chosen by scores.
 
         >>> from privet.queries.aggregates import Mean
         >>> Mean("cost").wants()
@@ -59,17 +59,19 @@ class Aggregate(ABC):
         raise InvalidParameter(f"{type(self).__name__} is chosen, not read off a noisy vector")
 
     def constant(self, columns: dict[str, Column]) -> Read:
-        """Its value where no family is needed, since its column is a single step wide or its sum always 0: no noise,
-        and what the step hides."""
+        """The value that is known without data: the column has only one step, or only the value 0.
+
+        There is no noise; the interval is what values may be within the step.
+        """
         raise InvalidParameter(f"{type(self).__name__} is not known without data")
 
     def half_width(self, even: Noisy, columns: dict[str, Column], confidence: float) -> float:
-        """The distance by which the interval reaches to its farther side, for a preview: `even` is a vector without
-        noise, of values that lie evenly between the bounds."""
+        """The distance from the answer to the farther end of its interval, for a preview, which sees no data: `even` is
+        the vector of a made-up group, without noise, whose values lie evenly between the bounds."""
         return self.read(even, columns, confidence).farther()
 
     def check(self, columns: dict[str, Column]) -> None:
-        """Refuse what the columns cannot answer, from the schema alone."""
+        """A check, from the schema alone, that the columns can answer it; else it is refused."""
         column = getattr(self, "column", None)
         if column is None:  # counts are about rows
             return
@@ -125,7 +127,8 @@ def registered_aggregates() -> dict[str, type[Aggregate]]:
 
 
 class Spelling(NamedTuple):
-    """A function that users write for an aggregate, its words in SQL, and what others call it."""
+    """A function with which users ask for an aggregate, its names in SQL (`sql`), and names that other libraries give it
+    (`alike`), which are answered by a hint."""
 
     make: Callable[..., Any]
     sql: tuple[str, ...]
@@ -136,8 +139,10 @@ _SPELLINGS: dict[str, Spelling] = {}
 
 
 def spelt(*, sql: tuple[str, ...] = (), alike: tuple[str, ...] = ()) -> Callable[[_F], _F]:
-    """Enrol a function that makes an aggregate: SQL takes it under these words (of one column, and of a number where the
-    function has a second argument without a default), and a table that is asked for a name in `alike` says what is meant.
+    """The decorator of a function with which users ask for an aggregate, such as `pv.mean`.
+
+    `sql` are its names in SQL, where it takes a column, and a number too if the function has a second argument without a
+    default. `alike` are names that other libraries give it: who asks a table for one of them is told what it is here.
     """
 
     def enrol(function: _F) -> _F:
@@ -160,7 +165,9 @@ def spellings() -> dict[str, Spelling]:
 @final
 @dataclass(frozen=True)
 class AggregateOf:
-    """An aggregate of what is computed row by row: the table that is asked gives it a name, and makes the aggregate.
+    """An aggregate of an expression such as visits["cost"] * 2, which has no name yet.
+
+    The table that is asked computes the expression row by row as a new column, and makes the aggregate of its name.
 
     >>> from privet.queries.aggregates import Mean
     >>> AggregateOf(Ref("cost"), Mean).make("cost")
@@ -171,14 +178,14 @@ class AggregateOf:
     make: Callable[[str], Aggregate]
 
     def check(self, columns: dict[str, Column]) -> None:
-        """Refuse what the columns cannot answer, from the schema alone."""
-        made = "this expression"
+        """A check, from the schema alone, that the columns can answer it; else it is refused."""
+        made = "this expression"  # stands for the name in messages
         self.make(made).check({**columns, made: self.expression.column(columns)})
 
 
 def asked_of(column: object, make: Callable[[str], Aggregate], where: object = None) -> "Aggregate | AggregateOf":
-    """The aggregate of a column, which is given by its name, as visits["cost"], as an expression such as
-    visits["cost"] * 2, or as a condition: of 1 where that holds and 0 elsewhere. `where` leaves out the other rows.
+    """The aggregate of a column: "cost", visits["cost"], an expression such as visits["cost"] * 2, or a condition, which
+    counts as 1 where it holds and as 0 elsewhere. With `where` only the rows count that fulfil it.
 
     >>> from privet.queries.aggregates import Mean
     >>> asked_of("cost", Mean)
@@ -196,7 +203,7 @@ def asked_of(column: object, make: Callable[[str], Aggregate], where: object = N
 
 
 def condition_in(where: object) -> Condition:
-    """The condition that `where=` was given.
+    """The condition that was given as `where=`; anything else is refused.
 
     >>> from privet.tables import Compare, Ref
     >>> condition_in(Compare(Ref("age"), ">=", 65)).names() == {"age"}

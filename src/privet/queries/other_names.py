@@ -33,7 +33,7 @@ _INSTEAD = {
 }
 
 _RELEASED = "a ledger answers it: release = ledger.release(query, epsilon=0.5), then release"
-_OF = {
+_OF_KIND = {  # for objects of one kind, before what stands above
     "Question": {
         **dict.fromkeys(
             ("value", "collect", "run", "execute", "compute", "result", "answer", "show", "fetchall", "head"),
@@ -65,9 +65,13 @@ def no_such_name(asked: object, name: str, column: str | None = None) -> Unknown
     """
     known = spellings()
     aggregate = next((each for each, spelling in known.items() if name in spelling.alike), name)
-    near = get_close_matches(name, [each for each in dir(type(asked)) if not each.startswith("_")], 1, 0.75)
+    public = [each for each in dir(type(asked)) if not each.startswith("_")]
+    near = get_close_matches(name, public, 1, 0.75)  # most typing errors, and few other words
     kinds = {each.__name__ for each in type(asked).__mro__}
-    own = next((_OF[kind][name] for kind in _OF if name in _OF[kind] and _is_a(kind, kinds)), None)
+    if "TableQuestion" in kinds:  # another base, of which the same is asked
+        kinds.add("Question")
+    own = next((_OF_KIND[kind][name] for kind in _OF_KIND if kind in kinds and name in _OF_KIND[kind]), None)
+    # the first that applies: the earlier ones know best what was meant
     if own is not None:
         meant = own
     elif aggregate in known:
@@ -79,9 +83,5 @@ def no_such_name(asked: object, name: str, column: str | None = None) -> Unknown
     elif near:
         meant = f"did you mean {near[0]}?"
     else:
-        meant = f"it has {', '.join(each for each in dir(type(asked)) if not each.startswith('_'))}"
+        meant = f"it has {', '.join(public)}"
     return UnknownName(f"{type(asked).__name__} has no {name!r:.60}: {meant}")
-
-
-def _is_a(kind: str, kinds: set[str]) -> bool:
-    return kind in kinds or (kind == "Question" and "TableQuestion" in kinds)

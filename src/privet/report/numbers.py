@@ -31,7 +31,7 @@ def _rounded(value: float, digits: int, rounding: str) -> float:
 def percent_up(share: float) -> str:
     """A share as a percentage, rounded up: for what is at most so much.
 
-    Close to certainty the digits that count are those of the rest.
+    Close to 100% the digits that count are those of what is missing: 99.996% is not shown as 100%.
 
     >>> percent_up(0.720501), percent_up(0.0191501), percent_up(0.9999599), percent_up(1.0)
     ('72.1%', '1.92%', '99.996%', '100%')

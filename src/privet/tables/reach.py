@@ -13,9 +13,11 @@ from privet.privacy import Unit
 @final
 @dataclass(frozen=True)
 class Reach:
-    """The most that one unit of privacy can add to a table of groups: at most `rows` rows, in at most `keys` groups, at
-    most `rows_per_key` in each; None where there is no such limit. `repeated` says that it may be counted as several
-    persons of one group, as a row that is a unit by itself and has met several rows of a public table.
+    """The most that one unit of privacy (a person, or a row) can add to a table of groups.
+
+    At most `rows` rows, in at most `keys` groups, at most `rows_per_key` in each; None where there is no such limit.
+    `repeated` is about a row that is a unit by itself: a join with a public table may have made several rows of it, and
+    each of them then counts as a person.
 
     **Sensitivity:** of counts under add/remove, with r = min(rows, keys rows_per_key) and p = min(rows_per_key, r):
     l1 is r, l2 squared is floor(r/p) p^2 + (r mod p)^2, attained; without a limit by group all rows may share one, and l2
@@ -41,7 +43,7 @@ class Reach:
 
     @property
     def most_rows(self) -> int:
-        """r: the most rows that one person adds to all groups together."""
+        """The most rows that one unit adds to all groups together: r of the proof."""
         product = None if self.keys is None or self.rows_per_key is None else self.keys * self.rows_per_key
         limits = [each for each in (self.rows, product) if each is not None]
         if not limits:
@@ -50,16 +52,16 @@ class Reach:
 
     @property
     def most_rows_per_key(self) -> int:
-        """The most rows that one person adds to one group."""
+        """The most rows that one unit adds to one group: p of the proof."""
         return self.most_rows if self.rows_per_key is None else min(self.rows_per_key, self.most_rows)
 
     @property
     def most_keys(self) -> int:
-        """The most groups that one person appears in."""
+        """The most groups that one unit appears in: L of the proof."""
         return self.most_rows if self.keys is None else min(self.keys, self.most_rows)
 
     def within(self, keys: int) -> "Reach":
-        """The reach where there are only so many groups.
+        """The reach in a table with at most `keys` groups.
 
         >>> Reach(keys=5, rows_per_key=3).within(2).most_rows
         6
@@ -67,7 +69,7 @@ class Reach:
         return replace(self, keys=keys if self.keys is None else min(self.keys, keys))
 
     def times(self, factor: int) -> "Reach":
-        """The reach after every row has become up to `factor` rows, anywhere.
+        """The reach after every row has become up to `factor` rows, which may lie in any groups.
 
         >>> Reach(1, 1, 1).times(3).l2_squared(Unit())
         9
@@ -76,7 +78,8 @@ class Reach:
 
     @property
     def _squares(self) -> int:
-        """The largest sum of squared counts that one person adds."""
+        """The largest sum of the squares of the counts that one unit adds: as many full groups as its rows fill, and one
+        with the rest."""
         r, p = self.most_rows, self.most_rows_per_key
         return (r // p) * p * p + (r % p) ** 2
 
@@ -85,7 +88,8 @@ class Reach:
         return self.most_rows * _moves(unit)
 
     def l2_squared(self, unit: Unit) -> int:
-        """The square of how far counts move in l2; also of anything non-negative that a row adds at most 1 of in l1."""
+        """The square of how far counts move in l2, or any sums to which a row adds non-negative numbers of at most 1 in
+        all."""
         return self._squares * _moves(unit)
 
     def sums_l1(self, unit: Unit, lower: int, upper: int) -> int:
@@ -109,9 +113,12 @@ class Reach:
         return self._replaced(max(high, low), min(high, low))
 
     def _replaced(self, high: int, low: int) -> int:
-        """The largest sum of squares when old rows go and new ones come, a row adding up to `high` with one sign and up to
-        `low` with the other. Old and new fill q groups with p rows, and one with the s that are left; what remains is
-        which of them meet in a group, where x old and y new rows move it by at most high max(x, y) + low min(x, y).
+        """The largest sum of squares when old rows go and new ones come, where a row adds up to `high` with one sign and
+        up to `low` <= `high` with the other.
+
+        At worst the old rows fill q groups with p rows each and one with the s that are left, and so do the new ones. They
+        differ in which of these groups are the same group ("meet"): x old and y <= x new rows of one group move its sum by
+        at most high x + low y. The cases are those of the proof note, "Signed sums under replace".
         """
         p = self.most_rows_per_key
         q, s = divmod(self.most_rows, p)
@@ -120,19 +127,23 @@ class Reach:
             return (high * x + low * y) ** 2
 
         best = 0
-        for t in {0, max(q - 1, 0), q}:  # full groups that meet full groups: linear in between
-            rest = q - t
-            full = t * moved(p, p) + 2 * rest * moved(p, 0)
-            found = [full + moved(s, s), full + 2 * moved(s, 0)]
-            if rest:
-                gain = moved(p, s) - moved(p, 0)  # a partial group meets a full one
-                found += [full + gain + moved(s, 0), full + 2 * gain]
+        for t in {0, max(q - 1, 0), q}:  # full groups that meet full ones: cases are linear in t
+            alone = q - t  # full groups of the old rows that meet no full one; as many of the new rows
+            full = t * moved(p, p) + 2 * alone * moved(p, 0)
+            partial_meets_partial, no_partial_meets = moved(s, s), 2 * moved(s, 0)
+            found = [full + partial_meets_partial, full + no_partial_meets]
+            if alone:
+                gain = moved(p, s) - moved(p, 0)  # by a partial group that meets a full one
+                one_meets_full, both_meet_full = gain + moved(s, 0), 2 * gain
+                found += [full + one_meets_full, full + both_meet_full]
             best = max(best, *found)
         return best
 
     def persons(self, unit: Unit) -> int:
-        """The distance by which counts of persons move in l1, and the square of how far they move in l2: one number
-        bounds both.
+        """The distance by which counts of persons move in l1, and the square of how far they move in l2.
+
+        One number bounds both: a person moves each count by at most 1, which is its own square. A row that counts several
+        times (`repeated`) moves one by more, so that squares are added up, and they are larger than the numbers.
 
         >>> Reach(keys=5, rows_per_key=3).persons(Unit()), Reach(1, 1, 1).times(3).persons(Unit())
         (5, 9)
@@ -141,13 +152,14 @@ class Reach:
 
 
 def _moves(unit: Unit) -> int:
+    """The number of times that somebody's rows come or go between neighbours: 2 under replace."""
     if unit.group_size != 1 or unit.relation not in ("add_remove", "replace"):
         raise InvalidParameter("tables are about adding, removing or replacing one row or person")
     return 2 if unit.relation == "replace" else 1
 
 
 def root(square: int) -> Fraction:
-    """A fraction at least the root of a whole number, and equal to it where that is a whole number.
+    """The square root of a whole number as a fraction, rounded up; exact where it is a whole number itself.
 
     >>> root(9), root(2) ** 2 >= 2
     (Fraction(3, 1), True)

@@ -32,7 +32,7 @@ def raised(problem: BaseException, marks: Marks) -> Reading:
     for each in _chain(problem):
         told += [f"{type(each).__name__}: {each}", *getattr(each, "__notes__", ())]
         held = {name: part for name, part in vars(each).items() if name != "__notes__"}
-        if held or not all(isinstance(part, str) for part in each.args):  # texts among the arguments were told
+        if held or not all(isinstance(part, str) for part in each.args):  # else the message has them all
             told.append(_whole(read({"args": each.args, **held}, marks, wants_rows=False)))
     overhear(found, "message", "\n".join(told), marks)
     return found
@@ -88,7 +88,7 @@ class Ears:
     def __init__(self) -> None:
         self._listener = _Listener()
         self._told: list[logging.Logger] = []  # loggers that tell the listener
-        self._known = -1  # how many loggers there were at the last look
+        self._known = -1  # how many loggers there were at the last look; so none was yet
 
     @property
     def heard(self) -> list[str]:
@@ -96,7 +96,11 @@ class Ears:
         return self._listener.heard
 
     def look_round(self, *, again: bool = False) -> None:
-        """Listen to the root, and to every logger that tells nobody above it; quick where no logger was made since."""
+        """Listen to the root, and to every logger that does not pass its messages on to one above it.
+
+        Nothing is done where no logger was made since the last look, unless `again` asks for it: after a first run, which
+        may have kept old loggers from passing on.
+        """
         known = logging.root.manager.loggerDict
         if len(known) == self._known and not again:
             return

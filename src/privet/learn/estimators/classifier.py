@@ -1,4 +1,4 @@
-"""The common ground of linear classifiers: public classes, and predictions from margins."""
+"""The common ground of linear classifiers: public classes, and predictions from margins (X w + intercept)."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,14 +13,17 @@ from privet.learn.problem import Target
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(ClassifierMixin):
-    """A `LinearModel` that predicts classes. `classes` is the public list of labels: read off y it would leak."""
+    """The part of a linear classifier that `LinearModel` lacks: both are bases of each of them, this one first.
+
+    `classes` is the public list of labels: read off y it would leak.
+    """
 
     classes: Any = None
-    C: float = 1.0  # scikit-learn's default; it counts without privacy only
+    C: float = 1.0  # scikit-learn's regulariser and its default, for epsilon=inf, where scikit-learn itself fits
 
     _without_privacy: ClassVar[tuple[str, ...]] = ("C",)
 
-    if TYPE_CHECKING:  # of LinearModel
+    if TYPE_CHECKING:  # it comes from LinearModel
 
         def _margins(self, X: object) -> Array: ...
 
@@ -32,12 +35,13 @@ class LinearClassifier(ClassifierMixin):
             check_labels(known_classes(self.classes), targets)
 
     def _set(self, value: object, plan: Any) -> None:
+        """The fitted attributes: what was released, in the units of the data, and the classes."""
         coef, intercept = plan.task.raw(value)
         self.coef_, self.intercept_ = np.atleast_2d(coef), np.atleast_1d(intercept)
         self.classes_ = plan.task.target.array
 
     def _copy(self, plain: Any) -> None:
-        """The attributes of a fitted scikit-learn model."""
+        """The same attributes from a model that scikit-learn has fitted (epsilon=inf)."""
         self.coef_, self.classes_ = plain.coef_, plain.classes_
         self.intercept_ = np.atleast_1d(plain.intercept_)
 

@@ -27,6 +27,7 @@ class ArrayRecords(Records):
     def __init__(self, rows: Any, targets: Any = None) -> None:
         if not _is_csr(rows):
             rows = np.asarray(rows)
+        # numbers of more than 8 bytes would lose digits where rows become doubles
         if rows.ndim != 2 or rows.dtype.kind not in "biuf" or rows.dtype.itemsize > 8:
             raise InvalidData("the rows must be numbers in two dimensions, one row a record")
         if targets is not None:
@@ -57,8 +58,10 @@ class ArrayRecords(Records):
             yield Chunk(self._rows[piece], None if self._targets is None else self._targets[piece])
 
     def extended(self, records: list[Any], put: Callable[[Any, list[Any]], Any]) -> "ArrayRecords":
-        """The same records and more at their end: rows, or pairs of a row and its target. For audits, which put canaries
-        into made-up inputs."""
+        """The same records and more at their end, each a row, or a pair of a row and its target where there are targets.
+
+        For audits, which put canaries into made-up inputs. `put(array, rows)` is how they append to an array.
+        """
         if self.sparse:
             raise InvalidData("records go into arrays; put them into a sparse matrix by hand")
         if self._targets is None:
@@ -70,7 +73,7 @@ class ArrayRecords(Records):
         return ArrayRecords(put(self._rows, rows), put(self._targets, targets))
 
     def exact_content(self) -> Any:
-        """The marks that tell two inputs of an example apart: not releasable."""
+        """The arrays that hold all there is, by which laws compare two inputs of an example: not releasable."""
         rows = self._rows
         held = [rows.data, rows.indices, rows.indptr, list(rows.shape)] if _is_csr(rows) else [rows]
         return [*held, self._targets]

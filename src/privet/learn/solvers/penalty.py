@@ -40,18 +40,22 @@ class Penalty:
         set_frozen(self, low=low, high=high)
 
     def on_unit_rows(self, task: Task, records: float) -> "UnitPenalty":
-        """The same penalty for sums over that many records, unit rows, and targets as they are encoded."""
-        per = np.full(task.features, 1.0 / task.length)  # what a coefficient on unit rows is in the units of the data
+        """The same penalty for sums over that many records, unit rows, and targets as they are encoded.
+
+        A coefficient v on unit rows is v `scale` `half` in the units of the data, where squared losses are `half`^2 times
+        as large. So in units of the encoded loss l1 |v| has the factor `scale`/`half`, and l2 v^2/2 the factor `scale`^2.
+        """
+        scale = np.full(task.features, 1.0 / task.length)
         if task.scales is not None:
-            per = per / np.array(task.scales)
-        half = task.target.half if isinstance(task.target, Interval) else 1.0
-        one, two = records * self.l1 * per / half, records * self.l2 * per**2
+            scale = scale / np.array(task.scales)
+        half = task.target.half if isinstance(task.target, Interval) else 1.0  # targets are encoded in units of it
+        l1, l2 = records * self.l1 * scale / half, records * self.l2 * scale**2
         with np.errstate(invalid="ignore"):
-            low, high = np.fmax(-FARTHEST, self.low / (per * half)), np.fmin(FARTHEST, self.high / (per * half))
+            low, high = np.fmax(-FARTHEST, self.low / (scale * half)), np.fmin(FARTHEST, self.high / (scale * half))
         if task.intercept:
-            one, two = np.append(one, 0.0), np.append(two, 0.0)
+            l1, l2 = np.append(l1, 0.0), np.append(l2, 0.0)
             low, high = np.append(low, -FARTHEST), np.append(high, FARTHEST)
-        return UnitPenalty(one, two, low, high)
+        return UnitPenalty(l1, l2, low, high)
 
 
 NO_PENALTY = Penalty()
@@ -66,14 +70,17 @@ class UnitPenalty(NamedTuple):
     high: Array
 
     def prox(self, value: Any, step: Any, j: Any = slice(None)) -> Any:
-        """The minimum over v of (v - value)^2/(2 step) + the penalty of coordinate j: never moves apart two values."""
+        """The v with the least (v - value)^2/(2 step) + the penalty of coordinate j. It never moves two values further
+        apart."""
         small = np.sign(value) * np.maximum(np.abs(value) - step * self.l1[j], 0.0) / (1.0 + step * self.l2[j])
         return np.clip(small, self.low[j], self.high[j])
 
 
 def least_penalised(free: Array, gram: Array, penalty: UnitPenalty) -> Array:
-    """The v that minimises (v - free)^T gram (v - free)/2 + the penalty, for what is positive in a noisy Gram: where `free`
-    solves normal equations, this is the penalised regression. Coordinate by coordinate, to nine digits or 1,000 rounds.
+    """The v with the least (v - free)^T gram (v - free)/2 + penalty: the penalised regression, where `free` solves the
+    normal equations. Coordinate by coordinate, to nine digits or 1,000 rounds.
+
+    A noisy Gram matrix may have eigenvalues that are negative, which no data have: those are taken to be tiny.
 
     >>> none, wide = np.zeros(2), np.full(2, FARTHEST)
     >>> least_penalised(np.array([2.0, 0.1]), np.diag([4.0, 4.0]), UnitPenalty(none + 2.0, none, -wide, wide)).tolist()

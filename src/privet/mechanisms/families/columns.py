@@ -150,9 +150,11 @@ def is_grouped(value: object) -> bool:
 
 
 def _library(value: object) -> str:
+    """The data frame library that a container is of, "" for none. Single values of pandas and Arrow are no containers;
+    of Polars whatever it makes is one, since a `LazyFrame` has no length."""
     root = type(value).__module__.partition(".")[0]
-    known = root in ("pandas", "polars", "pyarrow") and hasattr(value, "__len__")  # their single values are no columns
-    return root if known or root == "polars" else ""
+    known = root == "polars" or (root in ("pandas", "pyarrow") and hasattr(value, "__len__"))
+    return root if known else ""
 
 
 def admit_column(value: object, *, labels: bool = True) -> None:
@@ -176,8 +178,8 @@ def admit_column(value: object, *, labels: bool = True) -> None:
         raise InvalidData(_VIEW)
     if type(value).__module__.startswith("scipy.sparse"):  # it hands out rows, none of which is a number
         raise InvalidData(_SPARSE)
-    many = isinstance(value, Iterable) or (hasattr(value, "__array__") and not isinstance(value, np.generic))
-    if not labels and many and not hasattr(value, "__len__"):
+    container = isinstance(value, Iterable) or (hasattr(value, "__array__") and not isinstance(value, np.generic))
+    if not labels and container and not hasattr(value, "__len__"):
         raise InvalidData(_LENGTHLESS)
     if is_typed(value):
         kind = column_kind(value)
@@ -206,8 +208,8 @@ def is_table(value: object) -> bool:
 
 
 def is_view(value: object) -> bool:
-    """True if this is something about a table that is neither a table nor a column: groups, windows, readers. They can
-    be iterated over, but not record by record.
+    """True if this is something about a table of pandas or Arrow that is neither a table nor a column: groups, windows,
+    readers. They can be iterated over, but not record by record.
 
     >>> is_view(np.zeros(2)), is_view([1])
     (False, False)

@@ -1,4 +1,4 @@
-"""Private points in disjoint parts, each person's by a keyed hash of what that person's rows hold."""
+"""Private points in disjoint parts: a keyed hash of all that a person's rows hold says which part they are in."""
 
 import hashlib
 from collections import Counter
@@ -20,11 +20,12 @@ class Parts(NamedTuple):
 
 
 def exact_parts(units: Units, key: bytes, parts: int) -> Parts:
-    """The points of each part: not releasable.
+    """The points of each part, those of one person all in one part: not releasable.
 
-    Persons who hold the same are numbered, so that their parts differ: one more of them gets the next number, and all
-    others stay where they are, in an order that does not depend on that of the table. So one person who comes or goes
-    changes one part, and one who is replaced changes two.
+    The part depends on the key and on what the person holds, not on the order of the table. Persons who hold exactly the
+    same are numbered 0, 1, 2, ..., and the number is hashed too, so that they are spread over the parts. If one of them
+    goes, the highest number is missing and all other persons stay where they are. So one person who comes or goes changes
+    one part, and one who is replaced changes two.
 
     **Proof:** docs/proofs/pate/pate_gan.md.
 
@@ -36,6 +37,7 @@ def exact_parts(units: Units, key: bytes, parts: int) -> Parts:
     names = _names(units, key)
     part_of = KeyedPartition(parts, key).assign(np.array(names, dtype=object)) if names else np.zeros(0, dtype=np.int64)
     assigned = part_of[units.owners]
+    # Inside a part, too, points stand in an order of their own: the place of one tells nothing about the table.
     rows = [point.tobytes() for point in units.points]
     order = sorted(
         range(len(rows)), key=lambda i: (assigned[i], names[units.owners[i]], rows[i], int(units.classes[i]))
@@ -46,11 +48,12 @@ def exact_parts(units: Units, key: bytes, parts: int) -> Parts:
 
 
 def _names(units: Units, key: bytes) -> list[bytes]:
-    """A name for each person: what that person holds, and the number among those who hold the same."""
+    """A name for each person: a keyed hash of what that person holds and of the number among those who hold the same."""
     seen: Counter[bytes] = Counter()
     names = []
     for content in units.contents:
-        told = content + seen[content].to_bytes(8, "little")
+        numbered = content + seen[content].to_bytes(8, "little")
         seen[content] += 1
-        names.append(hashlib.blake2b(told, key=key, digest_size=16, person=b"part").digest())
+        # BLAKE2's `person` is no person: it says what the hash is for, so that other uses of the key give other names
+        names.append(hashlib.blake2b(numbered, key=key, digest_size=16, person=b"part").digest())
     return names

@@ -3,7 +3,8 @@
 ζ is `up` with probability `plus`, -`down` with `minus`, -`dip` with `level`, else 0. Let C of the n be at one of the two
 ends, A of these at the upper one, and D at the dip. Given C and D the mean of (A up - (C - A) down - D dip)_+ is one value
 and one tail of a binomial law, at a threshold that rises by 0 or 1 with C: so values are carried along it by a product and
-tails by a sum, and no special function is asked more than a dozen times.
+tails by a sum, and no special function is asked more than a dozen times. Proof: docs/proofs/privacy/shuffled.md, "How it is
+computed".
 """
 
 import math
@@ -15,11 +16,14 @@ import numpy as np
 from privet._numerics import TINY, Array, special
 
 _ERROR = 1e-10  # relative, of a mass: thousands of products, and the incomplete beta function where they begin
-_REACH = 9.0  # standard deviations of C that are summed one by one where these are few,
-_SHORT_REACH = 5.0  # and where they are many: what lies below is lumped at the lower end of its block
-_MANY = 150.0  # standard deviation of C from which the short reach serves: changes speed, and the bound by little
-_LUMPS = (1.0, 2.0, 3.0, 4.5, 7.0, 12.0, 30.0)  # edges of the blocks, in deviations below the first count of its own
-_MOST_CELLS = 2_000_000  # of a table of masses (16 MB): beyond, neighbouring counts share a row, which is paid for
+# Counts C within so many standard deviations of the mean are summed one by one. Those below are lumped in blocks, each as
+# if it were the least of its block, which raises the bound: so these numbers change speed, and the bound by little.
+_REACH = 9.0
+_SHORT_REACH = 5.0  # where one deviation is more than _MANY counts
+_MANY = 150.0
+_LUMPS = (1.0, 2.0, 3.0, 4.5, 7.0, 12.0, 30.0)  # edges of the blocks, in deviations below the first that is summed
+_MOST_CELLS = 2_000_000  # of a table of masses (16 MB): beyond, neighbouring counts share a row, which raises the bound
+_NOT_TABLED = 1e-18  # more than the mass of D beyond _REACH deviations: it counts as nobody at the dip
 _PIECE = 50000  # numbers at a time: memory and speed only
 
 
@@ -37,7 +41,7 @@ class Laws(NamedTuple):
 
 
 class Crowd:
-    """The numbers of N others that are at an end and at the dip, and what that makes of the user's own report.
+    """The law of how many of N others are at an end, and at the dip, and what these make of the user's own report.
 
     >>> two = np.array([2.0])
     >>> fair = Laws(up=two, down=two, plus=two / 8, minus=two / 8, ends=0.5)
@@ -52,7 +56,7 @@ class Crowd:
         last = min(others, math.ceil(others * ends + reach))
         self.counts = np.arange(first, last + 1, dtype=float)
         self.mass = binomial_masses(first, last, others, ends)
-        if last < others:  # more others are no worse
+        if last < others:  # more at the ends are no worse: they count as the last one
             self.mass[-1] += float(binomial(float(last), float(others), ends)[1]) * (1.0 + _ERROR)
         edges = sorted({max(0, math.floor(first - more * deviation)) for more in _LUMPS} | {0, first})
         below = [fewer(edge, others, ends) for edge in edges]
@@ -67,6 +71,11 @@ class Crowd:
         return np.concatenate(found)
 
     def _piece(self, laws: Laws) -> Array:
+        """The mean of `mean_excess` for some of the laws.
+
+        With t the threshold, the own report at the upper end gains `up` where at least t others are there too, and at the
+        lower end costs `down` where more than t others are: gain P(A = t) - cost P(A > t).
+        """
         share, width = (laws.plus / (laws.plus + laws.minus))[:, None], laws.up + laws.down
         gain, cost = laws.plus * laws.up, laws.minus * laws.down - laws.plus * laws.up
         threshold = (self.counts + 1.0) * (laws.down / width)[:, None]
@@ -79,26 +88,29 @@ class Crowd:
         return np.maximum(0.0, wins * (1.0 + _ERROR) - losses * (1.0 - _ERROR)) + rest + TINY
 
     def _with_dips(self, laws: Laws, threshold: Array, share: Array, gain: Array, cost: Array) -> tuple[Array, Array]:
-        """The same, D averaged out: it moves the threshold over a few whole numbers."""
+        """The gains and costs of `_piece`, averaged over D, which moves the threshold over a few whole numbers b.
+
+        At each b stand those D for which the threshold is b, with their probability and their part of the mean of D.
+        """
         assert self.dips is not None
         assert laws.dip is not None
         c, dips, unit = self.counts, self.dips, (laws.dip / (laws.up + laws.down))[:, None]
         spread = dips.reach * unit
         b = np.floor(threshold + dips.mean * unit - spread)
         value, tail = along(c, b, share)
-        odds, each = share / (1.0 - share), laws.ends * laws.dip[:, None] / (c + 1.0)
+        odds, toll = share / (1.0 - share), laws.ends * laws.dip[:, None] / (c + 1.0)  # the toll of one at the dip
         wins, losses = np.zeros(len(cost)), np.zeros(len(cost))
         unit = np.maximum(unit, 1e-300)  # at gamma = 1 nothing is lost by a dip
         chance, part = dips.fewer((b - threshold) / unit)
         for _ in range(int(2.0 * spread.max()) + 3):
             since, part_since = chance, part
             chance, part = dips.fewer((b + 1.0 - threshold) / unit)
-            weight, dipped = self.mass * (chance - since), self.mass * (part - part_since) * each
+            weight, dipped = self.mass * (chance - since), self.mass * (part - part_since) * toll
             wins += (weight * value).sum(axis=1) * gain
             losses += (weight * tail).sum(axis=1) * cost + (dipped * (tail + share * value)).sum(axis=1)
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):  # P(A = b + 1) from P(A = b)
                 onward = value * np.maximum((c - b) / (b + 1.0) * odds, 0.0)
-            if b[:, 0].min() < 0.0:
+            if b[:, 0].min() < 0.0:  # no outcome before 0, and there the value begins
                 onward = np.where(b < 0.0, (b == -1.0) * np.exp(c * np.log1p(-share)), onward)
             value, b = onward, b + 1.0
             tail = np.maximum(tail - value, 0.0)
@@ -135,7 +147,7 @@ class _Dips:
     share: float
 
     def __post_init__(self) -> None:
-        self.share = min(self.share, 1.0 - 1e-15)
+        self.share = min(self.share, 1.0 - 1e-15)  # odds must be finite
         self.mean = (self.others - self.counts) * self.share
         deviation = math.sqrt(float(self.others - self.counts[0]) * self.share * (1.0 - self.share))
         self.reach = _REACH * deviation + 20.0
@@ -151,7 +163,7 @@ class _Dips:
         none = np.zeros((len(left), 1))
         self.below = np.concatenate((none, np.cumsum(mass, axis=1)), axis=1)
         self.mean_below = np.concatenate((none, np.cumsum(mass * d, axis=1)), axis=1)
-        self.uncounted = 1e-18
+        self.uncounted = _NOT_TABLED
 
     def fewer(self, d: Array) -> tuple[Array, Array]:
         """P(D < d) and E[D; D < d] for each C."""

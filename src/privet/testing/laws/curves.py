@@ -16,7 +16,12 @@ from privet.testing.law import law_of
 # Where curves are looked at: any places show a shape that is wrong.
 _EPSILONS = np.linspace(-4.0, 4.0, 81)
 _ORDERS = 1.0 + np.geomspace(1e-2, 60.0, 25)
-_ROUNDING = 1e-9
+# The numbers below leave room for rounding: a sound curve is off by less, a wrong one by far more.
+_ROUNDING = 1e-9  # of probabilities that are added up
+_SLOPES = 1e-7  # of slopes, and of log-ratios of masses: a quotient of two small differences loses digits
+_BOTH_SIDES = 1e-8  # of a curve that was computed in another way
+_UNDERFLOW = 1e-250  # masses below have lost their digits, and their ratio is no loss
+_GONE = 1e-280  # masses below count as none, where they stand in a product
 
 
 def _variables(loss: PrivacyLoss) -> Iterator[tuple[Direction, LossVariable]]:
@@ -28,13 +33,14 @@ def _variables(loss: PrivacyLoss) -> Iterator[tuple[Direction, LossVariable]]:
 
 
 def _true_curve(loss: PrivacyLoss) -> bool:
-    """Is the Rényi curve that of a true pair, or a sum of such curves (not only a bound on many)?"""
+    """True if the Rényi curve is that of a pair of laws, or a sum of such curves, and no mere bound on them."""
     if isinstance(loss, privacy.Composed | privacy.Repeated):
         return all(_true_curve(part) for part, _ in loss.parts())
     return loss.exact
 
 
 def _nodes(variable: LossVariable, count: int) -> Array:
+    """Losses at which the continuous part is cut into cells: evenly over all of it, and at 0."""
     low, high = variable.span(1e-12)
     return np.unique(np.concatenate((np.linspace(low - 0.1, high + 0.1, count), [0.0])))
 
@@ -67,7 +73,7 @@ def check_profile_shape(loss: PrivacyLoss) -> None:
         assert np.all(curve >= np.maximum(0.0, 1.0 - gamma) - _ROUNDING), f"{law}: below max(0, 1 - gamma)"
         assert np.all(np.diff(curve) <= _ROUNDING), f"{law}: increases"
         slopes = np.diff(curve) / np.diff(gamma)
-        assert np.all(np.diff(slopes) >= -1e-7), f"{law}: not convex in gamma"
+        assert np.all(np.diff(slopes) >= -_SLOPES), f"{law}: not convex in gamma"
         single = [float(variable.delta(float(e))) for e in _EPSILONS[::16]]
         assert np.allclose(single, curve[::16], atol=1e-13), f"{law}: one value at a time differs from all at once"
 
@@ -100,7 +106,7 @@ def check_mirror(loss: PrivacyLoss) -> None:
             others.append(("the other direction", found["add" if direction == "remove" else "remove"]))
         for name, other in others:
             gap = float(np.max(np.abs(other.delta(_EPSILONS) - expected) / (1.0 + gamma)))
-            assert gap <= 1e-8, f"mirror: {direction} of {loss!r} and {name} differ by {gap}"
+            assert gap <= _BOTH_SIDES, f"mirror: {direction} of {loss!r} and {name} differ by {gap}"
 
 
 @law_of("loss")
@@ -130,23 +136,23 @@ def check_cells(loss: PrivacyLoss) -> None:
     for direction, variable in _variables(loss):
         law = f"cells of {loss!r}, {direction}"
         losses, p_atoms, q_atoms = variable.atoms()
-        heavy = (p_atoms > 1e-250) & (q_atoms > 1e-250)
+        heavy = (p_atoms > _UNDERFLOW) & (q_atoms > _UNDERFLOW)
         ratio = np.log(p_atoms[heavy]) - np.log(q_atoms[heavy])
         assert np.all(np.diff(losses) > 0.0), f"{law}: atoms are not sorted"
         near = np.abs(ratio - losses[heavy]) <= 1e-9 * (1.0 + np.abs(losses[heavy]))
         assert near.all(), f"{law}: an atom's masses contradict its loss"
         nodes = _nodes(variable, 40)
         fine, coarse = variable.cells(nodes), variable.cells(nodes[::3])
-        edges = np.concatenate(([0], np.arange(0, len(nodes), 3) + 1))
+        edges = np.concatenate(([0], np.arange(0, len(nodes), 3) + 1))  # fine cells where a coarse one begins
         for side in (0, 1):
             summed = np.add.reduceat(fine[side], edges)
             assert np.allclose(summed, coarse[side], rtol=1e-9, atol=1e-14), f"{law}: finer cells do not add up"
         p, q = (side[1:-1] for side in fine)
-        seen = (p > 1e-250) & (q > 1e-250)
+        seen = (p > _UNDERFLOW) & (q > _UNDERFLOW)
         loss_of_cell = np.log(p[seen]) - np.log(q[seen])
-        inside = (loss_of_cell >= nodes[:-1][seen] - 1e-7) & (loss_of_cell <= nodes[1:][seen] + 1e-7)
+        inside = (loss_of_cell >= nodes[:-1][seen] - _SLOPES) & (loss_of_cell <= nodes[1:][seen] + _SLOPES)
         assert inside.all(), f"{law}: a cell's masses contradict its losses"
-        from_cells = LossVariable.delta(variable, _EPSILONS)
+        from_cells = LossVariable.delta(variable, _EPSILONS)  # as the base class does it, whatever the kind's own way
         assert np.allclose(variable.delta(_EPSILONS), from_cells, atol=_ROUNDING), (
             f"{law}: the profile contradicts them"
         )
@@ -226,7 +232,7 @@ def check_renyi_covers_pair(loss: PrivacyLoss) -> None:
         return
     for direction, variable in _variables(loss):
         p, q = _merged(variable, 1500)
-        if variable.p_only > 1e-250:  # less is what a far tail leaves in floating point
+        if variable.p_only > _UNDERFLOW:  # less is what a far tail leaves in floating point
             assert np.all(np.isinf(values)), (
                 f"Rényi bound of {loss!r} is finite though {direction} has an infinite loss"
             )
@@ -242,11 +248,11 @@ def check_renyi_covers_pair(loss: PrivacyLoss) -> None:
 
 
 def _merged(variable: LossVariable, count: int) -> tuple[Array, Array]:
-    """Outcomes that both worlds show, cells merged."""
+    """The masses under P and Q of outcomes that both worlds show: atoms, and cells of the continuous part."""
     _, p_atoms, q_atoms = variable.atoms()
     p, q = variable.cells(np.unique(variable.points(count, 1e-30)))
     p, q = np.concatenate((p, p_atoms)), np.concatenate((q, q_atoms))
-    seen = (p > 1e-280) & (q > 1e-280)
+    seen = (p > _GONE) & (q > _GONE)
     return p[seen], q[seen]
 
 
@@ -292,11 +298,11 @@ def check_post_processing(loss: PrivacyLoss) -> None:
     _, p_atoms, q_atoms = variable.atoms()
     for count in (1, 2, 5):
         p, q = variable.cells(np.linspace(-0.5, 0.5, count))
-        groups = np.arange(len(p_atoms)) % 3
+        groups = np.arange(len(p_atoms)) % 3  # every third atom is one outcome of the coarse view
         p = np.concatenate((p, np.bincount(groups, p_atoms, 3), [variable.p_only, 0.0]))
         q = np.concatenate((q, np.bincount(groups, q_atoms, 3), [0.0, variable.q_only]))
-        p, q = (np.where(side > 1e-280, side, 0.0) for side in (p, q))
+        p, q = (np.where(side > _GONE, side, 0.0) for side in (p, q))
         view = privacy.FinitePairLoss(tuple(p), tuple(q), unit=loss.unit)
         for direction, whole in _variables(loss):
             gap = float(np.max(view.profile(_EPSILONS, direction) - whole.delta(_EPSILONS)))
-            assert gap <= 1e-8, f"post-processing of {loss!r}, {direction}: a coarser view shows {gap} more"
+            assert gap <= _BOTH_SIDES, f"post-processing of {loss!r}, {direction}: a coarser view shows {gap} more"

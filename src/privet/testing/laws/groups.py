@@ -1,4 +1,4 @@
-"""Laws of groups and of fields: a group of k is the same kind k apart, and every parameter shows in the pair."""
+"""Laws of groups, whose loss is the same kind for neighbours k times as far apart, and of fields, which all matter."""
 
 import dataclasses
 import itertools
@@ -16,24 +16,24 @@ from privet.privacy import DIRECTIONS, LossVariable, PrivacyLoss
 from privet.testing.ask import variable_of
 from privet.testing.law import law_of
 
-# Where, and how closely, the price of a group is compared with its members' one by one.
-_ORDERS = np.array([1.5, 2.0, 16.0])
-_SAME = 1e-9
-_TRIES = 12  # values of a field
-# how a field must change for neighbours k apart: multiplied by k to this power, the first of these that a kind has
+_ORDERS = np.array([1.5, 2.0, 16.0])  # Rényi orders at which two prices are compared: near 1, usual, large
+_SAME = 1e-9  # relative: numbers that agree so far differ by rounding alone
+_TRIES = 12  # other values of a field: one of them must change the pair
+# The field that is multiplied by k to this power where neighbours are k times as far apart: the first that a kind has.
 _POWERS = {"sensitivity": 1, "noise_multiplier": -1, "scale": -1, "sigma": -1, "mu": 1, "rho": 2, "epsilon": 1}
 _NOT_NUMBERS: tuple[Any, ...] = ("1", True, None, math.nan, [True, 2.0], ["2"], object())
 
 
 def _shape(variable: LossVariable, top: float) -> Array:
-    """The marks that tell two pairs apart: the curve where it matters, the largest finite loss, the mass at
-    infinity."""
+    """Numbers that tell two pairs apart: the curve at shares of `top`, the largest atom, the end of the losses, and the
+    mass at infinity."""
     losses = variable.atoms().losses
     ends = (float(losses[-1]) if len(losses) else 0.0, variable.span(1e-12)[1], variable.p_only)
     return np.concatenate((variable.delta(top * np.array([0.0, 0.1, 0.25, 0.5, 0.75, 0.9])), ends))
 
 
 def _top(variable: LossVariable) -> float:
+    """A large loss of this pair; positive, since the pair is asked about shares of it."""
     losses = variable.atoms().losses
     return max(variable.span(1e-3)[1], float(losses[-1]) if len(losses) else 0.0, 1e-300)
 
@@ -49,10 +49,11 @@ def _k_apart(loss: PrivacyLoss, size: int) -> PrivacyLoss | None:
 
 @law_of("loss")
 def check_groups_scale(loss: PrivacyLoss, sizes: tuple[int, ...] = (2, 3, 7)) -> None:
-    """Where groups have a closed form it is the same kind k apart: pure k times, rho k^2 times, the largest loss k times.
+    """A closed form of a group of k is the same kind of loss for neighbours k times as far apart.
 
-    The statements scale, the pair is that of k times the sensitivity, its largest loss (or, where that is infinite, its
-    mean loss) grows as it must, and changing more records is strictly easier to see.
+    Pure epsilon and mu are k times, rho k^2 times as large; the pair is that of k times the sensitivity; its largest loss
+    is k times, or where that is infinite its mean loss k^2 times as large; and a change of more records is strictly easier
+    to see.
 
     >>> check_groups_scale(privacy.LaplaceLoss(2.0))
     """
@@ -80,7 +81,7 @@ def check_groups_scale(loss: PrivacyLoss, sizes: tuple[int, ...] = (2, 3, 7)) ->
 
 
 def _same_price(group: PrivacyLoss, apart: PrivacyLoss, law: str) -> None:
-    """Equal answers to every question, up to rounding."""
+    """A check that two losses answer every question alike, up to rounding."""
     for question in ("pure", "approximate", "zcdp", "gdp"):
         found, expected = getattr(group, question)(), getattr(apart, question)()
         assert np.allclose(found, expected, rtol=_SAME, atol=0.0), f"{law}: {question}() {found}, k apart {expected}"
@@ -96,8 +97,12 @@ def _same_price(group: PrivacyLoss, apart: PrivacyLoss, law: str) -> None:
 
 
 def _grows(loss: PrivacyLoss, one: LossVariable, many: LossVariable, size: int, law: str, *, attained: bool) -> None:
+    """A check that a group of `size` is easier to see than one record, by as much as it must be.
+
+    Largest losses are compared where they are finite and not bounds; mean losses where noise is Gaussian.
+    """
     before, after = float(one.delta(0.0)), float(many.delta(0.0))
-    if 0.0 < before < 0.99:
+    if 0.0 < before < 0.99:  # beyond there may be no room left to grow
         assert after > before * (1.0 + 1e-6), f"{law}: the advantage stays {before}"
     if math.isfinite(loss.pure()) and loss.exact and attained:
         tops = [max(v.span(0.0)[1], float(np.max(v.atoms().losses, initial=0.0))) for v in (one, many)]
@@ -110,6 +115,7 @@ def _grows(loss: PrivacyLoss, one: LossVariable, many: LossVariable, size: int, 
 
 
 def _mean_loss(variable: LossVariable) -> float:
+    """The mean loss, with the mass of each of 20,000 cells at its middle."""
     losses, p, _ = variable.atoms()
     nodes = np.linspace(*variable.span(1e-15), 20001)
     cells = variable.cells(nodes)[0][1:-1]
@@ -118,7 +124,7 @@ def _mean_loss(variable: LossVariable) -> float:
 
 @law_of("loss")
 def check_to_replace(loss: PrivacyLoss) -> None:
-    """Replacing a record is removing one and adding another: a group of two, about the relation replace.
+    """To replace a record is to remove one and to add another: a group of two, whose price is about replace.
 
     >>> check_to_replace(privacy.LaplaceLoss(2.0))
     """
@@ -192,14 +198,20 @@ def check_fields_matter(loss: PrivacyLoss) -> None:
     for field in dataclasses.fields(loss):
         if field.name == "unit" or field.name in loss.silent_fields:
             continue
-        known = 0
-        for other in itertools.islice(_rebuilt(loss, field.name), _TRIES):
-            shapes = _shapes(other, top)
-            known += shapes is not None
-            if shapes is not None and not all(map(_alike, shape, shapes)):
-                break
-        else:
-            assert known == 0, f"the pair of {loss!r} does not depend on {field.name}"
+        assert _shows(loss, field.name, shape, top), f"the pair of {loss!r} does not depend on {field.name}"
+
+
+def _shows(loss: PrivacyLoss, name: str, shape: list[Array], top: float) -> bool:
+    """True if another value of a field gives another pair than the one with this shape, or if no other pair is known."""
+    known = False
+    for other in itertools.islice(_rebuilt(loss, name), _TRIES):
+        shapes = _shapes(other, top)
+        if shapes is None:
+            continue
+        if not all(map(_alike, shape, shapes)):
+            return True
+        known = True
+    return not known
 
 
 def _alike(one: Array, other: Array) -> bool:
@@ -207,7 +219,7 @@ def _alike(one: Array, other: Array) -> bool:
 
 
 def _shapes(loss: PrivacyLoss, top: float) -> list[Array] | None:
-    """Both directions; None where no pair is known."""
+    """The shapes of the pair in both directions; None where one of them is not known."""
     pairs = [variable_of(loss, direction) for direction in DIRECTIONS]
     return [_shape(pair, top) for pair in pairs if pair is not None] if None not in pairs else None
 

@@ -95,16 +95,15 @@ def check_answers_come_back(example: StrategyExample) -> None:
 
 @law_of("strategy")
 def check_sensitivity_is_brute_force(example: StrategyExample) -> None:
-    """The sensitivity is the longest move of the weighted measurements over all neighbours: no less, and hardly more (under
-    replace no more than two rows of their own would move them).
+    """The sensitivity is how far the weighted measurements move between any two neighbours: no less, and hardly more.
 
-    Replaced rows may come from outside of the domain or go there, so a move is one cell less and another one more, or one
-    of the two.
+    To replace a row is to take one cell away and to add another, or one of these alone, since rows may come from outside of
+    the domain or go there. Under replace bounds are allowed, up to twice the move by a single row.
 
     >>> check_sensitivity_is_brute_force(next(example_strategies()))
     """
     columns = _matrix(example.design).T
-    apart = float(np.linalg.norm(columns, 1 if example.norm == "l1" else 2, axis=1).max())
+    longest_column = float(np.linalg.norm(columns, 1 if example.norm == "l1" else 2, axis=1).max())
     for unit in (Unit(), Unit("replace")):
         moves = columns
         if unit.relation == "replace":
@@ -113,7 +112,7 @@ def check_sensitivity_is_brute_force(example: StrategyExample) -> None:
         lengths = np.abs(moves).sum(axis=1) if example.norm == "l1" else np.sqrt((moves**2).sum(axis=1))
         said, longest = float(example.design.sensitivity(example.norm, unit).value), float(lengths.max())
         assert said >= longest * (1.0 - 1e-12), f"{example}: a neighbour ({unit.relation}) moves further than is said"
-        enough = longest if unit.relation == "add_remove" else 2.0 * apart  # of two cells, whatever they share
+        enough = longest if unit.relation == "add_remove" else 2.0 * longest_column
         assert said <= enough * (1.0 + _NEAR), f"{example}: more noise ({unit.relation}) than any neighbour needs"
 
 

@@ -15,17 +15,18 @@ from privet.workloads.design import Design, NoiseNorm
 from privet.workloads.partition import Partition
 from privet.workloads.workload import Workload
 
-_LISTED = 2_000  # queries whose variances are added up one by one
+_LISTED = 2_000  # queries whose variances are added up one by one; more would take seconds
 
 
 @final
 @storable("workloads.rectangles")
 @dataclass(frozen=True)
 class Rectangles(Design):
-    """Counts of tiles, spread evenly over their cells; with `above`, counts of blocks as well, of that weight.
+    """Counts of tiles, each spread evenly over the cells of its tile; with `above`, counts of blocks of tiles as well.
 
-    `lines` are the ends (not included) of blocks along each side. Each block is cut into as many stripes along each side
-    as its pair in `cuts` says, block after block, row by row. A line of cells is a rectangle with one row.
+    `lines` are the places where blocks end, (2, 4) for rows or columns 0 and 1, 2 and 3, along each side. `cuts` has a
+    pair for each block, row by row: into how many stripes its rows and its columns are cut. Where stripes cross is a tile.
+    `above` is the weight of the blocks, where tiles weigh 1 (`Design`). A line of cells is a rectangle with one row.
 
     >>> halves = Rectangles(((2,), (2, 4)), ((1, 1), (2, 2)))
     >>> halves.measure(np.array([[1, 2, 3, 4], [5, 6, 7, 8]])).tolist()
@@ -97,14 +98,20 @@ class Rectangles(Design):
         return order, np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes
 
     def _tile_sums(self, cells: Array) -> Array:
+        """The sum over the cells of each tile."""
         order, starts, _ = self._sorted
         return np.asarray(np.add.reduceat(np.asarray(cells).reshape(-1)[order], starts))
 
     def _block_sums(self, tiles: Array) -> Array:
+        """The sum over the tiles of each block."""
         return np.asarray(np.add.reduceat(tiles, np.concatenate(([0], np.cumsum(self._tiles)[:-1]))))
 
     def _trust(self) -> Array:
-        """The weight of what a block itself says beside the sum of its tiles, over the number of tiles."""
+        """The share of (count of a block - sum of its t tiles) by which each tile is moved, in least squares.
+
+        With noise of variance 1 the sum has variance t and the count 1/above^2; the count is believed by t against that,
+        t/(t + 1/above^2), and the t tiles share the move.
+        """
         assert self.above is not None
         own = float(self.above) ** 2 * self._tiles
         return np.asarray(own / (own + 1.0) / self._tiles)
@@ -114,11 +121,11 @@ class Rectangles(Design):
         return tiles if self.above is None else np.concatenate((self._block_sums(tiles), tiles))
 
     def reconstruct(self, measured: Array) -> Array:
-        """Least squares: every tile of a block moves by the same amount, towards what the block itself says."""
+        """The cells by least squares: all tiles of a block move by the same amount, towards the count of the block."""
         tiles = np.asarray(measured, dtype=np.float64)[len(measured) - int(self._tiles.sum()) :]
         if self.above is not None:
-            open_ = np.asarray(measured[: len(self.cuts)]) - self._block_sums(tiles)
-            tiles = tiles + np.repeat(open_ * self._trust(), self._tiles)
+            missing = np.asarray(measured[: len(self.cuts)]) - self._block_sums(tiles)
+            tiles = tiles + np.repeat(missing * self._trust(), self._tiles)
         return np.asarray((tiles / self._sorted[2])[self._labels])
 
     def coefficients(self, query: Array) -> Array:
@@ -129,8 +136,8 @@ class Rectangles(Design):
         return np.concatenate((blocks, tiles - np.repeat(blocks, self._tiles)))
 
     def trace(self, workload: Workload) -> float:
-        """Of tiles on a line exactly; else query by query where they are few, by the Gram matrix where it is small, and
-        refused beyond."""
+        """The summed variance: of tiles on a line by a formula, else query by query where these are few, else by the Gram
+        matrix where that is small; refused beyond."""
         if len(workload.shape) == 1 and self.above is None:
             return float(workload.bucket_energy(Partition(tuple(np.cumsum(self._sorted[2]).tolist())), 1))
         if workload.queries <= _LISTED:
@@ -143,16 +150,18 @@ class Rectangles(Design):
         return float(np.sum(rows * (workload.gram() @ rows)))
 
     def _longest(self, norm: NoiseNorm) -> Fraction:
+        """The same for every cell: it counts in one tile, and with `above` in one block."""
         weights = [weight for _, weight in self.groups]
         return sum((weight if norm == "l1" else weight**2 for weight in weights), Fraction(0))
 
     def _farthest(self, norm: NoiseNorm) -> Fraction:
-        """Two cells in different blocks where there are several, else in different tiles."""
+        """That of two cells which share no count: of different blocks where there are several, else of different tiles."""
         apart = [weight for size, weight in self.groups if size > 1]
         return 2 * sum((weight if norm == "l1" else weight**2 for weight in apart), Fraction(0))
 
     @property
     def _widest(self) -> int:
+        """The cells of the largest tile; with `above` those of a block as high and as wide as any, a bound."""
         if self.above is None:
             return int(np.max(self._sorted[2]))
         widths = [max(high - low for low, high in pairwise((0, *lines))) for lines in self.lines]

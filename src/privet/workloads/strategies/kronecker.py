@@ -1,4 +1,4 @@
-"""A strategy for each dimension, measured together."""
+"""A strategy for each dimension; what is measured are the products of their rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,10 +19,13 @@ from privet.workloads.workload import Workload
 @register
 @dataclass(frozen=True)
 class Kronecker(Strategy):
-    """Every combination of one measurement of each side; for workloads that are a `Product`. By default best trees.
+    """A strategy for workloads that are a `Product`: it measures every combination of one measurement of each side.
 
-    **Sensitivity:** the product of the factors' under add/remove; under replace exact for trees, a bound otherwise.
-    **Error:** the traces multiply. **Reference:** McKenna et al. 2018; proof note workloads/kronecker.
+    `factors` is one strategy for each side; without them every side has its best tree (`Hierarchical`).
+
+    **Sensitivity:** under add/remove the product of those of the factors; under replace exact for trees, else a bound.
+    **Error:** the variance summed over all queries (`Design.trace`) is the product of those of the factors.
+    **Reference:** McKenna et al. 2018; proof note workloads/kronecker.
 
     >>> from privet.workloads import AllRanges, Product
     >>> Kronecker().design(Product((AllRanges(4), AllRanges(4))), "l2").cells
@@ -38,6 +41,7 @@ class Kronecker(Strategy):
 
     @classmethod
     def worth_trying(cls, workload: Workload, norm: NoiseNorm) -> Iterable[Strategy]:
+        # a product of one factor is a line, which trees and wavelets offer to measure themselves
         if not isinstance(workload, Product) or len(workload.shape) == 1:
             return ()
         return cls(), cls((Wavelet(),) * len(workload.factors))
