@@ -33,7 +33,14 @@ _LEVEL_OF_FEW = 1e-7  # which is noticed at this level
 _RUNS_FOR_MIDDLE = 4_000  # their median stands for the exact answer: it is off by little beside a bar
 _SECRET = 73_519_482.0625  # a value that nothing public would show by chance
 _WORD = "Zaphod-73519482"
-_MARKS = ("7351948", "73_519_482", "73,519,482", "e+07")  # of both: cut short, with thousands marked, or rounded
+_MARKS = (
+    "7351948",
+    "73_519_482",
+    "73,519,482",
+    "7.35",
+    "7.4e+07",
+    "7e+07",
+)  # of both: cut short, with thousands marked, rounded
 
 
 class _Nameless(Source):
