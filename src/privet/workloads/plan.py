@@ -99,7 +99,7 @@ class Plan:
         if self.bound is not None:
             gap = 100.0 * (self.best.rmse / self.bound - 1.0)
             lines.append(
-                f"with this noise no strategy has an RMSE below {self.bound:.5g}: the best above is within {gap:.1f}% of it"
+                f"with this noise no strategy has an RMSE below {self.bound:.5g}: the best one has {gap:.1f}% more"
             )
         return "\n".join(lines)
 
