@@ -61,6 +61,14 @@ def test_each_sign_of_a_fork_suffices(sign, monkeypatch):
     assert stream._buffer is not before
 
 
+@pytest.mark.parametrize("sign", [(entropy, "_forks", -1), (os, "getpid", lambda: -1)], ids=["counter", "id"])
+def test_each_sign_of_a_fork_suffices_for_draws_that_are_kept(sign, monkeypatch):
+    before = entropy.process()
+    assert entropy.process() == before
+    monkeypatch.setattr(*sign)
+    assert entropy.process() != before
+
+
 @pytest.mark.parametrize(("ask", "sigma"), [
     (lambda sigma, count: noise.gaussian_pieces(sigma=sigma, count=count, grid=noise.Grid(0)), 2**38 - 1),
     (lambda sigma, count: noise.rounded_gaussian_pieces(sigma=sigma, count=count), 2**52),
