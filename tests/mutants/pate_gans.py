@@ -147,3 +147,9 @@ plant(
     "bound.value < needed.value or bound.unit != needed.unit",
     "False",
 )
+plant(
+    "images of another unit are taken",
+    "pate:ImageTask.admit",
+    "(value.shape, value.classes, value.unit) != (\n            self.shape,\n            self.many,\n            self.of,\n        )",
+    "(value.shape, value.classes) != (self.shape, self.many)",
+)

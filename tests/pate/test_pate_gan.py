@@ -479,6 +479,9 @@ def test_teachers_and_images_are_not_pickled_and_other_data_are_refused():
     plan = small(label=None).plan(images, **PROMISE)
     with pytest.raises(InvalidData, match="another shape"):
         plan.release(pate.Images(np.zeros((1, 3, 2), np.uint8), [0], classes=1))
+    for other in ({"unit": Unit("replace")}, {"classes": 2}):
+        with pytest.raises(InvalidData, match="number of classes or unit"):
+            plan.release(pate.Images(np.zeros((1, 2, 2), np.uint8), [0], **({"classes": 1} | other)))
     with pytest.raises(InvalidData, match="bytes of shape"):
         pate.Images(np.zeros((1, 2, 2)), [0], classes=1)
     assert Head("numbers", 4) in plan.task.heads
