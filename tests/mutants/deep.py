@@ -267,3 +267,10 @@ plant(
     "step = idle[-1]",
     CAPTURED,
 )
+plant(
+    "the divisor is the exact number of records",
+    "deep:Training._block",
+    "counted = self.plan.count.release(size, source=source).value",
+    "self.plan.count.release(size, source=source); counted = size",
+    "tests/laws/test_mechanisms.py -k 'deep_training and replay'",
+)

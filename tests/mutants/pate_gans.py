@@ -150,6 +150,6 @@ plant(
 plant(
     "images of another unit are taken",
     "pate:ImageTask.admit",
-    "(value.shape, value.classes, value.unit) != (\n            self.shape,\n            self.many,\n            self.of,\n        )",
+    "(value.shape, value.classes, value.unit) != (self.shape, self.many, self.of,)",
     "(value.shape, value.classes) != (self.shape, self.many)",
 )
