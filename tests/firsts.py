@@ -1,7 +1,8 @@
 """The first example of each kind in every run, further ones in `make test-slow`; the ends of a grid likewise.
 
 Every law meets every member in both (`tests/whole_run.py` demands it of `make test`); further examples of a member are
-other settings of it. A mark leaves the name of a test as it is, and with it its coins.
+other settings of it, which the laws of prices and replays meet in every run (`tests/laws/test_mechanisms.py`). A mark
+leaves the name of a test as it is, and with it its coins.
 """
 
 from collections.abc import Callable, Container, Iterable

@@ -198,6 +198,27 @@ def test_what_was_left_without_noise_does_not_stay_in_memory(monkeypatch):
     assert step._noisy.tolist() == [0.0] * 8
 
 
+def test_every_step_hands_its_own_key_to_the_device(monkeypatch):
+    """On the host the noise is drawn as it is settled; a device draws it from the key that was handed to it before."""
+    step, _, added = step_of()
+    value, heard = step.sum_of([partial(put, piece(1))]), []
+
+    def noted(name, plain):
+        def run(self, *given):
+            heard.append((name, [each.secret_words() for each in given if isinstance(each, KeyedStream)]))
+            return plain(self, *given)
+
+        return run
+
+    for name in ("begin", "launch", "settle"):
+        monkeypatch.setattr(NoiseOnDevice, name, noted(name, getattr(NoiseOnDevice, name)))
+    for key in (bytes(32), bytes(range(32))):
+        heard.clear()
+        value.protected(added.steps, added.grid, KeyedStream(key))
+        words = [KeyedStream(key).secret_words()]
+        assert heard == [("begin", words), ("launch", []), ("settle", words)]
+
+
 # --- the noise of a sum that lies on a device -------------------------------------------------------------------------
 
 
@@ -428,3 +449,36 @@ def test_noise_on_the_device_is_bit_for_bit_that_of_the_host():
     ).value
     assert torch.equal(host, device.cpu())
     assert stream._kernel() is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "place", "stays"),
+    [
+        ({}, "cuda", True),
+        ({}, "cpu", False),
+        ({"clip": deep.AdaptiveQuantile(1.0)}, "cuda", False),  # votes are released with the sum
+        ({"sampling": deep.BandedPoisson(q=0.1, bands=2)}, "cuda", False),  # sums are mixed before
+    ],
+    ids=["plain", "host", "votes", "mixed"],
+)
+def test_a_sum_stays_on_its_device_where_nothing_else_is_done_to_it(given, place, stays, monkeypatch):
+    monkeypatch.setattr(StepNoise, "on_device", lambda self, device: device)
+    plan = plan_of(**given)
+    found = stepping._noise_there(plan, plan.step_noise(8), torch.device(place))
+    assert found == (torch.device(place) if stays else None)
+
+
+def test_two_trainings_at_once_have_a_recorded_step_each(monkeypatch):
+    monkeypatch.setattr(stepping, "_recorded", lambda *given: object())
+    shop, added = stepping.Workshop(), StepNoise(clip=1.0, noise_multiplier=1.0, dimension=8)
+    form = torch.zeros(0, 3), torch.zeros(0)
+
+    def opened():
+        return shop.opened(None, None, added, form, 4)
+
+    with opened() as one, opened() as two:
+        assert one is not two
+    with opened() as again:
+        assert again in (one, two)
+    with opened() as again, opened() as other:
+        assert again is not other

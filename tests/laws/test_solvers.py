@@ -1,6 +1,6 @@
 """Every law of solvers over every registered one, and twins that break each of them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import pytest
 
@@ -19,6 +19,33 @@ EXAMPLES = [example for kind in registered_solvers().values() for example in kin
 @pytest.mark.parametrize("example", first_of_each(EXAMPLES, lambda example: example.kind))
 def test_law(check_law, example):
     check_law(example)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_a_group_of_three_has_three_times_the_noise(example, relation):
+    """In every part of the plan; a little less where groups are sampled. What is priced for one person alone is refused."""
+
+    def plan(size):
+        return example.solver.plan(
+            replace(example.task, unit=Unit(relation, group_size=size)), example.loss, example.promise
+        )
+
+    try:
+        one, three = plan(1), plan(3)
+    except InvalidParameter:
+        assert example.kind in ("objective_perturbation", "projected_sgd", "tukey_em")
+        return
+    assert three.loss.unit == Unit(relation, group_size=3)
+    pairs = [(getattr(one, each.name), getattr(three, each.name)) for each in fields(one)]
+    sizes = [
+        [getattr(part, "scale", None) or part.sigma for part in pair]
+        for pair in pairs
+        if hasattr(pair[0], "sensitivity")
+    ]
+    louder = [large / small for small, large in sizes]
+    assert louder
+    assert min(louder) > 2.5
 
 
 def test_every_solver_is_registered():

@@ -1,6 +1,7 @@
 """row_norm="private": a norm that is bought, and the fit for it, within one promise."""
 
 import math
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ from privet import audit, learn, noise, testing
 from privet.errors import InvalidParameter
 from privet.learn.losses import Logistic, Squared
 from privet.learn.problem import ArrayRecords, Classes, Interval, Task
-from privet.learn.solvers import BoughtNorm, NoisyGD, ObjectivePerturbation, SufficientStatistics, TukeyEM
+from privet.learn.solvers import BoughtNorm, NoisyGD, NoisyGDFit, ObjectivePerturbation, SufficientStatistics, TukeyEM
 from privet.learn.solvers.bought_norm import exact_exponents
-from privet.privacy import Guarantee, Unit
+from privet.privacy import Guarantee, Unit, ZcdpLoss
 
 BOTH = [Unit(), Unit("replace")]
 PURE = Guarantee(1.0)
@@ -166,6 +167,20 @@ def test_a_quantile_for_another_unit_or_a_fit_for_another_norm_is_refused():
         BoughtNorm(norm=other.norm, fit=plan.fit)
     with pytest.raises(InvalidParameter, match="rows of length 1"):
         BoughtNorm(norm=plan.norm, fit=plan.fit_for(2.0))
+
+
+def test_a_fit_whose_price_follows_the_norm_is_refused():
+    class Dearer(NoisyGDFit):
+        name = "example_dearer_fit"
+
+        @property
+        def loss(self):
+            return ZcdpLoss(0.1 * self.task.row_norm, unit=self.task.unit)
+
+    sound = planned(NoisyGD(rows=100, steps=1), Logistic(), Classes((0, 1)), promise=Guarantee(rho=0.5))
+    dearer = Dearer(**{each.name: getattr(sound.fit, each.name) for each in fields(sound.fit)})
+    with pytest.raises(InvalidParameter, match="price of this solver depends on row_norm"):
+        BoughtNorm(norm=sound.norm, fit=dearer)
 
 
 def test_a_twin_that_does_not_pay_for_the_norm_is_caught():

@@ -114,6 +114,23 @@ def test_the_exact_law_keeps_the_promise_and_would_not_without_the_test(unit):
     assert open_ > 4 * made.delta  # the twin that skips the test
 
 
+@pytest.mark.parametrize("group", [1, 2, 3])
+def test_a_group_is_in_the_rate_in_the_threshold_and_in_what_is_safe(group):
+    unit = Unit("replace", group_size=group)
+    made = plan(unit=unit, least=7, models=30)
+    # the depth of a point moves by the group, in its weight and in the sum of all weights
+    assert made.rate == pytest.approx(made.epsilon / (2 * group))
+    # where models may not agree the distance is -1, and group - 1 at most next to it: the test is hardly passed there
+    assert passed(made, group - 1) == pytest.approx(made.delta, rel=1e-9)
+    # a neighbour's level `least` is no larger than this one's `least`, and its level k no smaller than the k + group here
+    counts = [0] * (made.models + 2)
+    counts[made.least] = 1
+    for level in range(made.least + 1, made.models + 1):
+        counts[level] = 10**9
+        assert made._safe(counts, 0) == (level > made.least + group - 1)
+        counts[level] = 0
+
+
 def test_releases_have_that_law():
     made = plan()
     models = np.array([[-3]] * 2 + [[0]] * 4 + [[1]] * 3 + [[2]] * 3)

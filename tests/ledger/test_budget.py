@@ -22,6 +22,14 @@ BUDGETS = [
 ]
 
 
+def test_what_is_set_aside_for_parts_is_taken_out_of_delta():
+    """The epsilon that a promise in rho comes to at a delta: rho is converted at what the parts leave of it."""
+    aside, rest = 4e-7, 6e-7
+    told = pv.Budget(delta=aside + rest, rule=filters.RhoFilter(rho=0.1, delta0=aside)).epsilon
+    assert told == pytest.approx(pv.Budget(rho=0.1, delta=rest).epsilon, rel=1e-9)
+    assert told > pv.Budget(rho=0.1, delta=aside + rest).epsilon
+
+
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.describe())
 def test_a_budget_comes_back_equal(budget, sqlite):
     again = pv.Budget.from_dict(budget.to_dict())

@@ -58,5 +58,9 @@ def test_values_are_clamped_and_reports_are_counted_by_rounds():
     assert sum(map(len, reports)) == 2
     with pytest.raises(InvalidData, match="whole numbers"):
         SEARCH.privatize(np.array([[1, 2]]))
+    with pytest.raises(InvalidData, match="one of several equal records"):  # how many reports there are would tell
+        SEARCH.privatize({3, 4})
+    with pytest.raises(InvalidData, match="a dict has labels"):
+        SEARCH.privatize({"ann": 3})
     with pytest.raises(InvalidData, match="each round"):
         SEARCH.search(reports[:1])

@@ -168,3 +168,25 @@ plant(
     "    def biased(self) -> bool:\n        return False",
     _GRID,
 )
+_MOVED = "tests/workloads/test_adaptive_grid.py -k 'moved_further'"
+plant(
+    "range queries: an adaptive strategy is not told the rows of a person",
+    "workloads:RangeQueries.for_budget",
+    '"max_rows": self.max_rows',
+    '"max_rows": 1',
+    _MOVED,
+)
+plant(
+    "automatic: a person's rows move the total as one",
+    "workloads:Automatic._total",
+    "max_rows=task.max_rows",
+    "max_rows=1",
+    _MOVED,
+)
+plant(
+    "adaptive grid: a person's rows move the total as one",
+    "workloads:AdaptiveGrid._total",
+    "max_rows=task.max_rows",
+    "max_rows=1",
+    _MOVED,
+)

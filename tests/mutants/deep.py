@@ -10,6 +10,7 @@ LOOP = "tests/deep/test_own_loop.py"
 PITFALLS = "tests/deep/test_pitfalls.py"
 LECTURES = "tests/deep/test_lectures.py"
 BAD = "tests/deep/test_bad_input.py"
+CAPTURED = "tests/deep/test_captured_step.py"
 QUANTILE = "tests/deep/test_adaptive_quantile.py"
 DEEP = Table(PITFALLS, TRAINER, LECTURES)
 plant = DEEP.plant
@@ -237,4 +238,39 @@ plant(
     "if False:",
     LOOP,
     LECTURES,
+)
+plant(
+    "the key of a step is not handed to the device: every step has the same noise",
+    "deep:CapturedStep.protected",
+    "self.noise.begin(stream, 0)",
+    "pass",
+    CAPTURED,
+)
+plant(
+    "correlated sums stay on their device, unmixed",
+    "deep:stepping._noise_there",
+    "plan.correlated or ",
+    "",
+    CAPTURED,
+)
+plant(
+    "sums with votes stay on their device, without them",
+    "deep:stepping._noise_there",
+    " or isinstance(plan.clip, AdaptiveQuantile)",
+    "",
+    CAPTURED,
+)
+plant(
+    "two trainings at once share a recorded step, and its memory",
+    "deep:Workshop.opened",
+    "step = idle.pop()",
+    "step = idle[-1]",
+    CAPTURED,
+)
+plant(
+    "the divisor is the exact number of records",
+    "deep:Training._block",
+    "counted = self.plan.count.release(size, source=source).value",
+    "self.plan.count.release(size, source=source); counted = size",
+    "tests/laws/test_mechanisms.py -k 'deep_training and replay'",
 )

@@ -335,3 +335,10 @@ plant(
     "plan.sampling.round_steps != 1",
     MIXING,
 )
+plant(
+    "step: the least noise for a budget is that of one clip, under replace too",
+    "deep:StepNoise.for_budget",
+    "sensitivity=_records(neighbours)",
+    "sensitivity=1",
+    "tests/laws/test_mechanisms.py -k 'step_noise and meets_its_budget'",
+)

@@ -81,3 +81,46 @@ plant(
     "found = quantile_of_sizes(columns.sizes(lengths, self.clip),",
     "tests/learn/test_steering.py",
 )
+# --- groups, and parts with noise for less ---
+
+_GROUPS, _TUKEY = "tests/laws/test_solvers.py -k 'group_of_three'", "tests/learn/test_tukey_em.py"
+plant("columns: a group moves a sum as one", "learn:columns.sum_reach", " * task.unit.group_size", "", _GROUPS)
+plant(
+    "curvatures: a group moves levels as one", "learn:curvatures.levels_reach", " * task.unit.group_size", "", _GROUPS
+)
+plant(
+    "curvature fit: a curvature with noise for less is taken",
+    "learn:CurvatureFit.__post_init__",
+    'check_reach("curvature", self.curvature.sensitivity, reach(1, 2, self.task.unit))',
+    "pass",
+    "tests/seams/test_parts_for_less.py",
+)
+plant(
+    "bought norm: a fit whose price follows the norm is taken",
+    "learn:BoughtNorm.fit_for",
+    "made.loss.to_dict() != self.fit.loss.to_dict()",
+    "False",
+    "tests/learn/test_bought_norm.py",
+)
+plant("tukey: a group weighs depths as one", "learn:TukeyFit.rate", "2.0 * self.task.unit.group_size", "2.0", _TUKEY)
+plant(
+    "tukey: a group passes the test as one",
+    "learn:TukeyFit.threshold",
+    "self.task.unit.group_size - 1 - self.test.scale",
+    "-self.test.scale",
+    _TUKEY,
+)
+plant(
+    "tukey: a group reaches one level, not as many",
+    "learn:TukeyFit._safe",
+    "self.least + self.task.unit.group_size + changed",
+    "self.least + 1 + changed",
+    _TUKEY,
+)
+plant(
+    "curvatures: exact moments",
+    "learn:known_curvatures",
+    "Curvatures.released(np.asarray(noisy), given.sigma, task)",
+    "Curvatures.released(columns.levels(largest_entries(task)[: task.features]), given.sigma, task)",
+    "tests/laws/test_mechanisms.py -k 'coordinate_fit and replay'",
+)

@@ -445,3 +445,10 @@ plant(
     '["run", listed]',
     *_BLOCKS,
 )
+plant(
+    "what is set aside for parts is converted once more",
+    "ledger:Budget._statement",
+    "delta - rule.delta0",
+    "delta",
+    *_BUDGET,
+)

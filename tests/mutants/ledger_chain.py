@@ -197,3 +197,24 @@ plant(
     "if False:",
     *quick("hostile/test_copies", "test_stores"),
 )
+plant(
+    "verify: accounts that are not touched may be charged",
+    "ledger:Auditor._charged",
+    "len(amounts) > len(after) or not amounts.keys() <= after.keys()",
+    "False",
+    *_FORGED,
+)
+plant(
+    "verify: a part that costs one release is fair to a person who moves",
+    "ledger:Auditor._is_fair",
+    "times=2",
+    "times=1",
+    *_FORGED,
+)
+plant(
+    "verify: an export need not hold the entry that is known",
+    "ledger:verify_export",
+    "head is not None and head not in seen",
+    "False",
+    *_FORGED,
+)

@@ -362,3 +362,10 @@ plant(
     "for i in range(0, max(1, len(a) - chunk + 1), chunk):",
     WALKS,
 )
+plant(
+    "prefix search: a set of values is taken, in which equal ones are one report",
+    "local:PrefixSearch.privatize",
+    "whole.check(values)",
+    "pass",
+    "tests/local/test_heavy_hitters.py",
+)

@@ -328,3 +328,17 @@ plant(
     "return super(Ball, self)._prepare(value)",
     "tests/mechanisms/test_lists.py",
 )
+plant(
+    "strips: bits of the places of some draws choose the strips of others",
+    "noise:Strips.placed",
+    'words.view("<u2")[2 * many : 3 * many]',
+    'words.view("<u2")[:many]',
+    "tests/noise/test_strips.py",
+)
+plant(
+    "entropy: draws that are kept are handed out again after a fork that bypasses Python",
+    "noise:entropy.process",
+    "return _forks, os.getpid()",
+    "return _forks, 0",
+    "tests/noise/test_entropy.py",
+)

@@ -129,3 +129,27 @@ plant(
     "return (functional.one_hot(torch.bucketize(told, inner), bins) * (ways == ways).all(-1)[..., None, None]).sum(dim=0)",
     G_PATE,
 )
+plant(
+    "a person's rows move the counts of classes as one",
+    "pate:TableTask.counts_reach",
+    "Fraction(root_up(Fraction(self._labels.reach.l2_squared(self.unit))))",
+    "1",
+)
+plant(
+    "an exchanged image moves the counts of classes as one that comes",
+    "pate:ImageTask.counts_reach",
+    '2 if self.of.relation == "replace" else 1',
+    "1",
+)
+plant(
+    "counts of classes with noise for less are taken",
+    "pate:TeacherPlan._check_counts",
+    "bound.value < needed.value or bound.unit != needed.unit",
+    "False",
+)
+plant(
+    "images of another unit are taken",
+    "pate:ImageTask.admit",
+    "(value.shape, value.classes, value.unit) != (self.shape, self.many, self.of,)",
+    "(value.shape, value.classes) != (self.shape, self.many)",
+)

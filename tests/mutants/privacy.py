@@ -361,3 +361,9 @@ plant(
     "* (batch / records)",
     "* (batch / records / 2.0)",
 )
+plant(
+    "Skellam: outcomes are listed as if the query did not move",
+    "privacy:_shifted_skellam",
+    "_reach_of(variance) + shift",
+    "_reach_of(variance)",
+)

@@ -297,3 +297,10 @@ plant(
     "if total > 0.0:",
     _MST,
 )
+plant(
+    "distance: noise that is priced for another unit is taken",
+    "synth:MeanDistance.__post_init__",
+    "self.part.sensitivity.unit != self.coded.rows.unit.unit",
+    "False",
+    "tests/synth/test_evaluate.py",
+)

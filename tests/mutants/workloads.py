@@ -391,3 +391,17 @@ plant(
     "digits // grain * grain",
     *TREES,
 )
+plant(
+    "the front of running counts forgets the rows of a person",
+    "workloads:ContinualCount.candidates",
+    '"max_rows": self.max_rows',
+    '"max_rows": 1',
+    *STREAMS,
+)
+plant(
+    "the front of running counts forgets whom it protects",
+    "workloads:ContinualCount.candidates",
+    '"unit": self.unit',
+    '"unit": None',
+    *STREAMS,
+)

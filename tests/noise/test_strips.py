@@ -180,6 +180,23 @@ def test_no_double_is_used_twice():
     assert len(np.unique(drawn)) >= len(drawn) - 3
 
 
+def test_no_bit_serves_two_draws_or_both_place_and_strip_of_one(monkeypatch):
+    """48 bits a draw, each used once: draws that shared some would keep the law of each of them."""
+    plain, given, count = strips._fill.in_numpy, [], 40_001
+
+    class Noted:
+        @staticmethod
+        def of(count):
+            return lambda prefixes, places, *rest: given.append((prefixes, places)) or plain(prefixes, places, *rest)
+
+    monkeypatch.setattr(strips, "_fill", Noted)
+    for _ in noise.gaussian_pieces(sigma=2**30, count=count, grid=noise.Grid(0), source=noise.Seeded(6)):
+        pass
+    assert [sum(len(each[k]) for each in given) for k in (0, 1)] == [count, count]
+    used = [part for piece in given for part in piece]
+    assert not any(np.shares_memory(one, two) for i, one in enumerate(used) for two in used[:i])
+
+
 @pytest.mark.parametrize(("sigma", "count"), [(3, 50_001), (1025, 5), (1025, 50_001), (2**30, 2**15)])
 def test_pieces_of_doubles_cover_the_whole(sigma, count):
     wholes, grid = [], noise.Grid(-40)

@@ -1,6 +1,7 @@
 """PATE-GAN: one person changes one teacher, real rows stay with teachers, every label is paid for."""
 
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import privet as pv  # noqa: E402
-from privet import accounting, audit, noise, pate  # noqa: E402
+from privet import accounting, audit, mechanisms, noise, pate  # noqa: E402
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter, NoGuarantee, SerialisationError  # noqa: E402
 from privet.pate.gans import adversary, generator, pate_gan  # noqa: E402
 from privet.pate.gans.adversary import Adversary  # noqa: E402
@@ -97,6 +98,61 @@ def test_a_replaced_person_is_two_teachers_and_counts_are_paid_for():
     assert paid.loss.parts() != small(label_share=0.0).plan(COLUMNS, **PROMISE).loss.parts()
     assert accounting.epsilon(paid.loss, delta=1e-5).upper <= 1.0
     assert small(label=None).plan(COLUMNS, **PROMISE).counts is None  # nothing to count
+
+
+def counts_moved(one, other):
+    """The distance in l2 by which the counts of classes of two neighbours differ, and the one that is paid for."""
+    asked = pate.PATEGAN(teachers=2, label=None if isinstance(one, pate.Images) else "ill").task(one)
+    held = [each if isinstance(each, pate.Images) else each.data for each in (one, other)]
+    counts = [asked.exact_counts(each, asked.salts(noise.Seeded(1))) for each in held]
+    return float(np.linalg.norm(counts[0].astype(float) - counts[1])), float(asked.counts_reach.value)
+
+
+@pytest.mark.parametrize(
+    ("unit", "ill", "other"),
+    [
+        (pv.Rows(), [True, False, True], [True, False]),
+        (pv.Rows(relation="replace"), [True, False, True], [True, False, False]),
+        (pv.Person("who", max_rows=4), [False] + 9 * [True], [False]),  # nine rows of one person, of which four count
+        (pv.Person("who", max_rows=4, relation="replace"), [False] + 9 * [True], 10 * [False]),
+    ],
+    ids=["row", "row replaced", "person", "person replaced"],
+)
+def test_a_person_moves_counts_of_classes_by_what_is_paid_for(unit, ill, other):
+    columns = {"dose": pv.Float(-1.0, 1.0), "ill": pv.Bool()}
+    if isinstance(unit, pv.Person):
+        columns["who"] = pv.Int(0, 9)
+
+    def rows(told):
+        held = {"who": [1, *[2] * (len(told) - 1)], "dose": [0.5] * len(told), "ill": told}
+        return pv.Table({name: held[name] for name in columns}, columns=columns, unit=unit)
+
+    moved, paid = counts_moved(rows(ill), rows(other))
+    assert moved == pytest.approx(paid)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_an_image_moves_counts_of_classes_by_what_is_paid_for(relation):
+    unit, blank = Unit(relation), np.zeros((3, 2, 2), np.uint8)
+    one = pate.Images(blank, [0, 0, 1], classes=2, unit=unit)
+    many = 2 if relation == "add_remove" else 3
+    moved, paid = counts_moved(one, pate.Images(blank[:many], [0, 0, 0][:many], classes=2, unit=unit))
+    assert moved == pytest.approx(paid)
+
+
+@pytest.mark.parametrize("kind", ["PATEGAN", "GPATE"])
+def test_counts_of_classes_with_noise_for_less_are_refused(kind):
+    more = {"labels": 8, "batch": 4} if kind == "PATEGAN" else {"sigma2": 50.0, "rounds": 1, "batch": 2}
+    made = getattr(pate, kind)(teachers=5, label="ill", **more).plan(table(unit=pv.Rows(relation="replace")), **PROMISE)
+    reach = made.counts.sensitivity
+    half = replace(made.counts, sensitivity=reach.times(0.5))
+    other = replace(made.counts, sensitivity=mechanisms.Sensitivity(reach.value, norm="l2"))
+    for less in (half, other):
+        with pytest.raises(InvalidParameter, match="a smaller reach, or another unit"):
+            replace(made, counts=less)
+    alone = getattr(pate, kind)(teachers=5, **more).plan(COLUMNS, **PROMISE)
+    with pytest.raises(InvalidParameter, match="a single class"):
+        replace(alone, counts=made.counts)
 
 
 def test_a_ledger_pays_once_and_keeps_the_model():
@@ -423,6 +479,9 @@ def test_teachers_and_images_are_not_pickled_and_other_data_are_refused():
     plan = small(label=None).plan(images, **PROMISE)
     with pytest.raises(InvalidData, match="another shape"):
         plan.release(pate.Images(np.zeros((1, 3, 2), np.uint8), [0], classes=1))
+    for other in ({"unit": Unit("replace")}, {"classes": 2}):
+        with pytest.raises(InvalidData, match="number of classes or unit"):
+            plan.release(pate.Images(np.zeros((1, 2, 2), np.uint8), [0], **({"classes": 1} | other)))
     with pytest.raises(InvalidData, match="bytes of shape"):
         pate.Images(np.zeros((1, 2, 2)), [0], classes=1)
     assert Head("numbers", 4) in plan.task.heads

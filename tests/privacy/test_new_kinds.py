@@ -56,6 +56,13 @@ def test_skellam_masses_keep_what_they_state():
             assert abs(variable.losses[index] - mp.log(exact / other)) <= variable.blur + 1e-15
 
 
+@pytest.mark.parametrize(("variance", "shift"), [(100.0, 3), (100.0, 600), (1.0, 200)])
+def test_skellam_lists_hold_all_mass_however_far_the_query_moves(variance, shift):
+    variable = privacy.SkellamLoss(variance, sensitivity=shift).variable("remove")
+    assert abs(variable.p.sum() - 1.0) < 1e-12
+    assert abs(variable.q.sum() - 1.0) < 1e-12
+
+
 def test_skellam_vectors_are_no_worse_than_the_scalar():
     """Two coordinates, 2 and 1 apart, against one that moves by 3."""
     reach, law = 60, privacy.SkellamLoss(6.0, sensitivity=3)

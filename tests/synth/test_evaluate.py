@@ -145,6 +145,9 @@ def test_noise_priced_for_less_is_refused() -> None:
     cheaper = replace(plan.part, sensitivity=pv.mechanisms.Sensitivity(STEPS, norm="l1"))
     with pytest.raises(InvalidParameter, match="priced for all rows"):
         replace(plan, part=cheaper)
+    twice = pv.mechanisms.Sensitivity(2 * plan.part.sensitivity.value, norm="l1", unit=pv.privacy.Unit("replace"))
+    with pytest.raises(InvalidParameter, match="priced for the unit of the table"):
+        replace(plan, part=replace(plan.part, sensitivity=twice))
     with pytest.raises(InvalidParameter, match="one for each cell"):
         replace(plan, expected=plan.expected[::-1])
     with pytest.raises(InvalidParameter, match="one table or more"):

@@ -13,6 +13,7 @@ from privet.tables.columns import Bool, Category, Date, Float, Int, Text, key_va
 from privet.tables.dialect import DuckDB
 from privet.tables.engines import duckdb, exact_aggregates
 from privet.tables.expressions import Bin, Compare, Linear, Negated, Ref
+from privet.tables.frames import raw_column
 from privet.tables.keys import KeySet, plain_key
 from privet.tables.mix import fifth_power
 from privet.tables.person import Person, Rows
@@ -201,3 +202,13 @@ def test_keys_that_are_read_together_are_read_as_each_by_itself(kind: str) -> No
     together = dict(good)
     made = KeySet(("k",), tuple((value,) for value in together)).plain_rows({"k": column})
     assert [(each, type(each)) for (each,) in made] == [(each, type(each)) for each in together.values()]
+
+
+@pytest.mark.parametrize("column", [None, Text(), Category(["ann", "bob"]), Int(0, 9)], ids=str)
+def test_what_a_mask_hides_of_python_objects_is_not_read(column: Any) -> None:
+    under = ["1", "2"] if isinstance(column, Int) else ["ann", "bob"]
+    held = np.ma.MaskedArray(np.array(under, dtype=object), [False, True])
+    read = raw_column("x", held, column)
+    assert read.missing.tolist() == [False, True]
+    assert read.values[1] is None or np.isnan(read.values[1])
+    assert held.data.tolist() == under  # and the table of the caller is left as it was

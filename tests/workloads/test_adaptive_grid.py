@@ -12,6 +12,8 @@ from privet.errors import PrivetError
 from privet.mechanisms import Example
 from privet.privacy import Guarantee, Unit
 from privet.workloads import (
+    DAWA,
+    MWEM,
     AdaptiveGrid,
     AdaptiveQueries,
     AllRanges,
@@ -50,6 +52,19 @@ def test_every_promise_is_kept_by_the_parts_that_run(promise, relation, strategy
     right = left.copy()
     right[3, 3] += 1
     testing.check_parts_are_the_price(Example(mechanism, left, right))
+
+
+@pytest.mark.parametrize("unit", [Unit(), Unit("replace"), Unit(group_size=2)], ids=["add_remove", "replace", "group"])
+@pytest.mark.parametrize("strategy", [AdaptiveGrid(), Automatic(), DAWA(), MWEM(rounds=2)], ids=str)
+def test_no_part_is_moved_further_than_its_noise_is_for(strategy, unit):
+    """By all three rows of a person, in one cell: the total, blocks, tiles, buckets and choices."""
+    mechanism = RangeQueries(domain=16, unit=unit, max_rows=3).for_budget(epsilon=1.0, strategy=strategy)
+    assert (mechanism.unit, mechanism.max_rows) == (unit, 3)
+    left = np.arange(16) * 40 + 100
+    right, moved = left.copy(), 3 * unit.group_size
+    right[5] += moved
+    right[11] -= moved if unit.relation == "replace" else 0
+    testing.check_replay_sees_nothing(Example(mechanism, left, right, lengths="protected"))
 
 
 @pytest.mark.parametrize("shape", [(1,), (2,), (100,), (1, 7), (7, 1), (1, 1), (2, 3), (40, 3)])

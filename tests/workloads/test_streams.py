@@ -298,6 +298,16 @@ def test_the_square_root_has_no_pure_price():
     assert [each.name for each in ContinualCount(horizon=8).candidates(epsilon=1.0)] == ["tree_count"]
 
 
+@pytest.mark.parametrize("promise", [{"epsilon": 1.0}, {"rho": 0.5}], ids=str)
+def test_the_front_hands_on_whom_it_protects_and_all_of_their_rows(promise):
+    asked = ContinualCount(horizon=30, unit=Unit("replace", group_size=2), max_rows=5)
+    for each, plain in zip(asked.candidates(**promise), ContinualCount(horizon=30).candidates(**promise), strict=True):
+        assert (each.unit, each.max_rows) == (asked.unit, 5)
+        assert each.loss.unit == asked.unit
+        assert each.scale > 10 * plain.scale  # twice for the group, five rows each, and two places under replace
+    assert asked.start(**promise)._mechanism == asked.for_budget(**promise)
+
+
 def test_the_table_is_known_before_paying():
     told = ContinualCount(horizon=100).explain(rho=0.5)
     assert "square roots" in told.splitlines()[0]

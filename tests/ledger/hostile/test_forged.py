@@ -5,12 +5,12 @@ import json
 import pytest
 
 import privet as pv
-from privet.accounting.filters import basic_or_zcdp
+from privet.accounting.filters import RdpFilter, basic_or_zcdp
 from privet.errors import LedgerTampered
 from privet.ledger.entry import Entry, canonical, linked
-from privet.ledger.verify import Auditor
+from privet.ledger.verify import Auditor, verify_export
 from privet.mechanisms import Release
-from privet.privacy import GaussianLoss, PureLoss, Unit
+from privet.privacy import GaussianLoss, PoissonSampled, PureLoss, Repeated, Unit, to_replace
 
 
 def audit(entries: list[Entry]) -> Auditor:
@@ -81,6 +81,32 @@ def test_a_charge_forged_to_nothing_is_underpriced(act):
     assert audit(rewritten(entries, free)).underpriced == [entries[-1].seq]
 
 
+@pytest.mark.parametrize("scope", ["analyst:ann", "cell:ward:a", ""])
+def test_a_charge_to_an_account_that_it_does_not_touch_is_refused(scope):
+    """No sum grows by it: whoever reads the entry would believe in a charge that no account knows of."""
+
+    def more(entry, facts, amounts):
+        if entry.kind == "reserve":
+            amounts[scope] = amounts["dataset"]
+
+    entries = entries_of(lambda ledger: ledger.reserve(PureLoss(0.2)), lambda ledger: ledger.reserve(PureLoss(0.1)))
+    with pytest.raises(LedgerTampered, match="charges an account that it does not touch"):
+        audit(rewritten(entries, more))
+
+
+def test_an_export_holds_the_entry_whose_hash_is_known():
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(1.0))
+    before = ledger.export()
+    ledger.reserve(PureLoss(0.2))
+    now = ledger.export()
+    old, new = (each["head"]["hash"] for each in (before, now))
+    assert verify_export(now, old).anchored == 0
+    assert verify_export(now, new).anchored == 2
+    for document, head in ((before, new), (now, "00" * 32)):
+        with pytest.raises(LedgerTampered, match="does not contain the entry with that hash"):
+            verify_export(document, head)
+
+
 def test_a_part_is_priced_for_moving_too():
     moving = Unit("replace")
 
@@ -91,6 +117,28 @@ def test_a_part_is_priced_for_moving_too():
     entries = entries_of(act, unit=moving)
     assert audit(entries).underpriced == []
     assert audit(rewritten(entries, free)).underpriced == [entries[-1].seq]
+
+
+def test_a_part_costs_at_least_what_two_releases_cost_where_that_is_more():
+    """A divergence of sampled noise for replacing may be less than twice the one for adding; who moves pays the latter."""
+    sampled = PoissonSampled(Repeated(GaussianLoss(3.0), 4), q=0.25)
+    rule = RdpFilter(epsilon=5.0, delta=1e-6, alpha=8.0)
+    ((single, _),), ((replaced, _),) = (rule.start().price(each) for each in (sampled, to_replace(sampled)))
+    assert 1.5 * single < replaced < 1.9 * single
+
+    def act(ledger):
+        ledger.open_partition("ward", ["a", "b"])
+        ledger.reserve(sampled, part="a")
+
+    def cheaper(entry, facts, amounts):
+        if entry.kind == "reserve":
+            assert amounts["dataset"] == [[str(2 * single), "0"]]
+            for told in (amounts, facts["sums"]):
+                told.update({scope: [[str(replaced), "0"]] for scope in told})
+
+    entries = entries_of(act, budget=pv.Budget(rule=rule), unit=Unit("replace"))
+    assert audit(entries).underpriced == []
+    assert audit(rewritten(entries, cheaper)).underpriced == [entries[-1].seq]
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])

@@ -6,6 +6,7 @@ import numpy as np
 
 from privet._numerics import Array
 from privet._validate import count, instance, set_frozen
+from privet.errors import InvalidParameter
 from privet.mechanisms import Form, Gaussian, Kept, Source
 from privet.noise import KeyedStream
 from privet.pate.gans.generated_model import GeneratedModel
@@ -54,10 +55,21 @@ class TeacherPlan:
     def _check_networks(self) -> None:
         """A check of what both plans are told about their task and their networks."""
         instance("task", self.task, GanTask)
-        instance("counts", self.counts, Gaussian, type(None))
+        self._check_counts()
         set_frozen(self, hidden=widths("hidden", self.hidden), latent=count("latent", self.latent, 1))
         set_frozen(self, teacher_hidden=widths("teacher_hidden", self.teacher_hidden))
         check_device(self.device)
+
+    def _check_counts(self) -> None:
+        """Refuse counts of classes without classes, and noise that was made for less than a person can move them."""
+        given = instance("counts", self.counts, Gaussian, type(None))
+        if given is None:
+            return
+        if self.task.classes == 1:
+            raise InvalidParameter("there is a single class, which is not counted: leave counts= out")
+        bound, needed = given.sensitivity, self.task.counts_reach
+        if bound.value < needed.value or bound.unit != needed.unit:
+            raise InvalidParameter("counts was made for a smaller reach, or another unit, than this task has")
 
     def _with_counts(self, votes: PrivacyLoss) -> PrivacyLoss:
         """The price of the votes, and of the counts of classes where they are paid for."""
