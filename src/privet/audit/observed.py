@@ -24,7 +24,7 @@ _UNREADABLE = count()  # no two are alike, so that a pipeline that returns such 
 _SCALARS = (int, float, str, bool, bytes, type(None))
 
 
-def differing(left: Any, right: Any, where: str = "result") -> list[str]:
+def differing(left: object, right: object, where: str = "result") -> list[str]:
     """The places where two results differ; NaN is NaN, and -0.0 is not 0.0.
 
     >>> differing({"a": [1, 2]}, {"a": [1, 3]})
@@ -33,7 +33,7 @@ def differing(left: Any, right: Any, where: str = "result") -> list[str]:
     return list(_differing(left, right, where, frozenset()))
 
 
-def _differing(left: Any, right: Any, where: str, above: frozenset[tuple[int, int]]) -> Iterator[str]:
+def _differing(left: object, right: object, where: str, above: frozenset[tuple[int, int]]) -> Iterator[str]:
     pair = id(left), id(right)
     if left is right or pair in above:  # a value may hold itself
         return

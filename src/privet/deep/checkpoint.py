@@ -68,7 +68,7 @@ _WHY = {
 }
 
 
-def _told(value: Any, arrays: dict[str, torch.Tensor]) -> Any:
+def _told(value: object, arrays: dict[str, torch.Tensor]) -> Any:
     """JSON, with a name in the place of each array."""
     if isinstance(value, dict):
         return {"dict": {str(name): _told(each, arrays) for name, each in value.items()}}

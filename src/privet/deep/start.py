@@ -207,9 +207,9 @@ def _tensor(array: Any, like: Tensor) -> Tensor:
     return torch.from_numpy(np.array(array)).to(like.device, like.dtype)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return _array(value) if isinstance(value, Tensor) else value
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> Any:
     return torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray | np.generic) else value

@@ -30,7 +30,7 @@ def private_folder(folder: str | os.PathLike[str]) -> Path:
     return place
 
 
-def digest_of(model: Any, seed: int, rows: Array, targets: Array) -> str:
+def digest_of(model: object, seed: int, rows: Array, targets: Array) -> str:
     """A name for a teacher: by the model before it is trained, its seed and its rows. Another row is another name.
 
     It depends on private rows: for names of files in the private folder, not releasable.
@@ -52,7 +52,7 @@ def kept(folder: Path, name: str) -> Any:
         return None
 
 
-def keep(folder: Path, name: str, model: Any) -> None:
+def keep(folder: Path, name: str, model: object) -> None:
     """Write a finished teacher, whole or not at all. One that cannot be pickled is trained again another time."""
     draft = folder / f"{name}.{os.getpid()}"
     try:

@@ -67,7 +67,7 @@ def _ids(ids: Any) -> list[Any]:
     return listed(ids, _IDS)
 
 
-def _named(value: Any) -> tuple[bytes, bytes] | None:
+def _named(value: object) -> tuple[bytes, bytes] | None:
     """The kind and the bytes of an id; None where it is none."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -84,7 +84,7 @@ def _named(value: Any) -> tuple[bytes, bytes] | None:
     return b"int", digits % whole
 
 
-def _whole(value: Any) -> int | None:
+def _whole(value: object) -> int | None:
     """The whole number that a number of any type is, or None. Columns with gaps hold whole numbers as floats, and with
     one complex number all of them as such; those of databases hold Decimals."""
     if isinstance(value, complex) and value.imag == 0.0:

@@ -182,7 +182,7 @@ class Teachers:
     def __repr__(self) -> str:
         return f"<{self.partition.parts} private teachers of {len(self.classes)} classes>"
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise SerialisationError("teachers remember private rows: they are not pickled, exported or served")
 
 

@@ -66,5 +66,5 @@ class Votes:
     def __repr__(self) -> str:
         return f"<private votes: {self.queries} queries, {self.classes} classes, {self.teachers} teachers>"
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         raise SerialisationError("votes are private and are not pickled, stored or sent: release labels from them")

@@ -218,7 +218,7 @@ def check_nothing_private_is_said(example: Example) -> None:
         assert not spoken, f"{mechanism.name}: a {kind} is repeated in what is said"
 
 
-def _taken(mechanism: Any, value: Any) -> bool:
+def _taken(mechanism: Any, value: object) -> bool:
     try:
         mechanism.check(value)
     except Exception:
@@ -237,7 +237,7 @@ def _marked(value: object) -> Iterator[Any]:
         yield [*value[:-1], _WORD]
 
 
-def _overheard(mechanism: Any, value: Any) -> tuple[str, BaseException | None]:
+def _overheard(mechanism: Any, value: object) -> tuple[str, BaseException | None]:
     """The words that are printed, logged, warned of or raised during one release, as one text, and what was raised."""
     out, log = io.StringIO(), io.StringIO()
     handler = logging.StreamHandler(log)

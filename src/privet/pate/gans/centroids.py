@@ -1,6 +1,6 @@
 """Teachers that are linear rules: each compares the mean of its own points of a class with that of generated ones."""
 
-from typing import Any, NoReturn, final
+from typing import NoReturn, final
 
 import numpy as np
 import torch
@@ -71,5 +71,5 @@ class Centroids:
     def __repr__(self) -> str:
         return f"<{self.teachers} private linear rules>"
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise SerialisationError("teachers remember private rows: they are not pickled, exported or served")

@@ -1,7 +1,7 @@
 """Teacher discriminators: one small network for each part of the private points, all in one stack."""
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, final
+from typing import NoReturn, final
 
 import numpy as np
 import torch
@@ -95,5 +95,5 @@ class Discriminators:
     def __repr__(self) -> str:
         return f"<{self.teachers} private discriminators>"
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise SerialisationError("teachers remember private rows: they are not pickled, exported or served")

@@ -65,7 +65,7 @@ class Images:
     def __repr__(self) -> str:
         return f"<private images of shape {self.shape}, {self.classes} classes>"
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise SerialisationError("images are private and are not pickled: read them where they are used")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Images":
