@@ -60,7 +60,9 @@ class PrivateEstimator(BaseEstimator):
     Records with a missing number or label count as rows of zeros there.
 
     `bad_rows="error"` refuses rows with NaN or infinity and labels that are not among the classes. That tells whoever sees
-    the error that there is one; `"zero"` counts such records as rows of zeros instead, in silence.
+    the error that there is one; `"zero"` counts such records as rows of zeros instead, in silence, and so
+    does a row of a list that is no row of numbers. A transformer then shows the next step such a row as NaN: let that step
+    say `"zero"` too.
 
     `source` is for tests: `noise.Seeded(7)` gives the same noise again, and the model is marked as insecure.
     """
