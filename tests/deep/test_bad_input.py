@@ -9,6 +9,7 @@ from torch import nn
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 import privet as pv
+from privet import deep
 from privet.deep import FixedOrder, FixedSize, Poisson, Trainer, TruncatedPoisson
 from privet.deep.records import Records
 from privet.errors import InvalidData, InvalidParameter, PrivetError
@@ -161,3 +162,26 @@ def test_a_first_record_that_cannot_be_read_is_not_quoted():
     with pytest.raises(InvalidData, match="first record") as refused:
         Records(Broken())
     assert refused.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: deep.train_only(3), "model"),
+        (lambda: deep.train_biases(3), "model"),
+        (lambda: deep.merge_low_rank(3), "model"),
+        (lambda: deep.clip_from_dict(3), "form"),
+        (lambda: deep.check_isolation(3, squared, *data()), "model"),
+        (lambda: deep.check_isolation(linear(), squared, "rows", None), "tensor"),
+        (lambda: deep.check_isolation(linear(), squared, *data(), records=3), "records"),
+        (lambda: deep.clipped_sum(linear(), squared, deep.Flat(1.0))(None, None), "tensor"),
+        (lambda: deep.clipped_sum(linear(), squared, deep.Flat(1.0))(data()[0], data()[1][:3]), "as many records"),
+        (
+            lambda: deep.clipped_sum(linear(), squared, deep.Flat(1.0))(*data(), mask=torch.ones(3, dtype=torch.bool)),
+            "as many records",
+        ),
+    ],
+)
+def test_what_is_no_model_and_no_batch_is_answered_with_a_sentence(call, told):
+    with pytest.raises(PrivetError, match=told):
+        call()

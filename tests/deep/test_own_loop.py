@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 
 import pytest
 
@@ -96,6 +97,37 @@ def test_a_step_looks_at_data_once():
         trainer.step(copy.deepcopy(step))  # a copy is the step itself
     with pytest.raises(InvalidParameter, match="another plan"):
         trainer_of(plan_of(steps=4)).step(next(iter(plan.steps(data()))))
+
+
+@pytest.mark.parametrize("paid", [False, True])
+def test_a_second_loop_over_the_steps_uses_no_step_again(paid):
+    """The same number draws the same records: a sample that is looked at twice costs more than two samples."""
+    plan = plan_of(steps=4)
+    steps, trainer = plan.steps(data(), ledger=a_ledger() if paid else None), trainer_of(plan)
+    for one, other in zip(steps, steps, strict=True):
+        trainer.step(one)
+        with pytest.raises(InvalidParameter, match=f"step {one.number} was used"):
+            trainer.step(other)
+
+
+def test_threads_that_begin_a_run_together_pay_once(monkeypatch):
+    ledger, plan = a_ledger(), plan_of(steps=2)
+    steps, trainer = plan.steps(data(), ledger=ledger), trainer_of(plan)
+    first, second = steps
+    begin, other = steps._start, threading.Thread(target=trainer.step, args=(second,))
+
+    def meanwhile() -> None:
+        if not other.ident:
+            other.start()
+            other.join(timeout=0.2)
+        begin()
+
+    monkeypatch.setattr(steps, "_start", meanwhile)
+    trainer.step(first)
+    other.join()
+    assert charges(ledger) == 1
+    assert marks(ledger) == ["0"]
+    assert steps._used == {0, 1}
 
 
 def test_copies_and_pickles_fork_neither_budget_nor_coins():

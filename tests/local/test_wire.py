@@ -186,3 +186,8 @@ def test_a_file_that_cannot_be_written_is_said(tmp_path):
     protocol = local.KRR(k=4, epsilon=1.0)
     with pytest.raises(InvalidParameter, match="cannot be written"):
         local.write_parquet(protocol, [0], tmp_path / "missing" / "batch.parquet")
+
+
+def test_rows_of_several_lengths_are_no_payload():
+    with pytest.raises(InvalidData, match="whole reports"):
+        local.KRR(k=8, epsilon=1.0).decode([[1, 2], [3]])

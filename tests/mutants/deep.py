@@ -170,9 +170,9 @@ plant(
 )
 plant(
     "a step can be used twice",
-    "deep:Step.noisy_gradient",
-    "self._used = True",
-    "self._used = False",
+    "deep:Steps._take",
+    "self._used.add(number)",
+    "pass",
     LOOP,
 )
 plant(

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -105,3 +106,32 @@ def test_a_pool_from_the_private_rows_is_the_custodians_word():
         with pytest.raises((InvalidParameter, InvalidData)):
             teachers.vote(X[:5], public=word)
     assert teachers.vote(X[:5], public=True).queries == 5
+
+
+def test_a_pool_of_another_shape_than_the_rows_is_refused_before_paying():
+    """Every teacher would fail on it, and labels that say nothing would be paid in full."""
+    ledger = fresh()
+    with pytest.raises(InvalidData, match=r"shape \(2,\).*\(3,\)"):
+        labels(ledger, pool=rows(5, seed=1)[0][:, :2])
+    assert ledger.spent["basic epsilon"] == 0.0
+    frame = pd.DataFrame(rows()[0])
+    with pytest.raises(InvalidData, match=r"shape \(2,\).*\(3,\)"):
+        labels(ledger, private=(frame, rows()[1]), pool=frame.iloc[:5, :2])
+    apart = rows()[0].tolist()
+    apart[0] = apart[0][:2]  # in a list a row has a length of its own, and nobody is told which
+    assert labels(ledger, private=(apart, rows()[1])).value.shape == (5,)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: pate.Teachers(KNeighborsClassifier, pate.KeyedPartition(2, KEY), classes=[[0], [1]]), "one kind"),
+        (lambda: pate.Votes([[1, 2], [1]], teachers=3), "table of whole numbers"),
+        (lambda: pate.KeyedPartition(10**9, KEY), "at most"),
+        (lambda: pate.StudentNetwork((4,), steps=2).fit("rows", [0, 1]), "finite numbers"),
+        (lambda: pate.StudentNetwork((4,), steps=2).fit([[1.0], [None, 2.0]], [0, 1]), "finite numbers"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_words(call, words):
+    with pytest.raises((InvalidParameter, InvalidData), match=words):
+        call()

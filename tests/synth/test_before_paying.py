@@ -2,14 +2,14 @@
 
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import privet as pv
 from privet import synth
-from privet.errors import InvalidParameter
+from privet.errors import InvalidParameter, PrivetError
 from privet.mechanisms import DiscreteLaplace
 from privet.synth import AtMost, Forbidden, LinearQuery
 from privet.synth.graph import tree_cells
@@ -191,3 +191,22 @@ def test_usual_facts_are_still_welcome() -> None:
     rules = [AtMost("c", "a"), Forbidden(("d",), [(3,)])]
     for made in GRAPHS.values():
         assert made(constraints=rules).fit(table, epsilon=1.0).marginal("d")[3] == 0.0
+
+
+@pytest.mark.parametrize("workload", [[3], {("a",): "heavy"}, {("a",): None}, {3: 1.0}])
+@pytest.mark.parametrize("name", ["AIM", "MWEMGraph"])
+def test_a_workload_that_is_none_is_refused_in_words(name: str, workload: Any) -> None:
+    made = {"AIM": synth.AIM, "MWEMGraph": synth.MWEMGraph}[name]
+    assert_refused_unpaid(lambda: made(workload=workload), binary(), "columns of a table|weight", epsilon=1.0)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_columns_that_are_no_names_are_refused_in_words(name: str) -> None:
+    assert_refused_unpaid(lambda: GRAPHS[name](columns=[3]), binary(), "names of the table's columns", epsilon=1.0)
+
+
+def test_what_is_no_path_is_refused_in_words() -> None:
+    model = synth.Independent().fit(binary(), epsilon=1.0)
+    for call in (lambda: synth.save(model, cast("Any", None)), lambda: synth.load(cast("Any", 3))):
+        with pytest.raises(PrivetError, match="path|file"):
+            call()

@@ -14,6 +14,7 @@ from privet.deep.clipping import Clip
 from privet.deep.engines.engine import Batch, Engine, batch_size, leaves
 from privet.deep.engines.make import Way, make_engine
 from privet.deep.isolation import check_isolation
+from privet.errors import InvalidData
 from privet.mechanisms import Sensitivity
 from privet.noise import own_stream, uniform_int
 from privet.privacy import Unit, as_unit
@@ -52,9 +53,14 @@ class ClippedSums:
 
     def __call__(self, inputs: Batch, targets: Batch, *, mask: Tensor | None = None) -> ClippedSum:
         """The clipped sum of a batch; with a `mask`, of the records that it keeps."""
+        size = batch_size(inputs)
+        if any(len(each) != size for each in leaves(targets) if each.ndim) or (
+            mask is not None and mask.shape != (size,)
+        ):
+            raise InvalidData("inputs, targets and mask must be of as many records: their first axes must be equal")
         check_isolation(self.model, self.per_example_loss, inputs, targets)
         if mask is None:
-            mask = torch.ones(batch_size(inputs), dtype=torch.bool, device=leaves(inputs)[0].device)
+            mask = torch.ones(size, dtype=torch.bool, device=leaves(inputs)[0].device)
         # Masks of dropout go by the place in a batch: by a known seed one record would change those of others.
         with own_stream(int(uniform_int(bound=2**63))):
             sums = self.engine(dict(self.model.named_parameters()), inputs, targets, mask)

@@ -192,6 +192,7 @@ class AdaptiveQuantile(Clip):
         return {"clip": "adaptive_quantile", "clip_norm": self.clip_norm, "quantile": self.quantile, "rate": self.rate}
 
 
+@door
 def clip_from_dict(form: dict[str, Any]) -> Clip:
     """The clipping that `to_dict` has written.
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from privet._calls import door
 from privet.deep.engines.engine import Batch, ExampleLosses, batch_size, mapped
 from privet.deep.engines.public import NoCoins, public_like
 from privet.errors import InvalidParameter
@@ -21,6 +22,7 @@ _BATCH_NORMS = (nn.modules.batchnorm._BatchNorm,)
 _INSTANCE_NORMS = (nn.modules.instancenorm._InstanceNorm,)
 
 
+@door
 def check_isolation(
     model: nn.Module,
     per_example_loss: Callable[[Any, Any], Tensor],
@@ -36,6 +38,7 @@ def check_isolation(
     records meet only for other values passes. Hand in public `records` (inputs and targets, two or more) that look like the
     private ones, and they are tried too; the engines 'vmapped' and 'microbatch' keep records apart by construction.
     """
+    batch_size(inputs)
     for name, module in model.named_modules():
         _check_kind(name or type(model).__name__, module)
     losses = ExampleLosses(model, per_example_loss)

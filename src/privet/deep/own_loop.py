@@ -1,6 +1,7 @@
 """Training loops of one's own: steps that are paid for, drawn and protected one by one, in whatever order of other work."""
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
@@ -95,6 +96,7 @@ class Steps:
         self._slice: Slice | None = None
         self._streams: list[KeyedStream] = []
         self._pid = os.getpid()
+        self._used, self._turn = set[int](), threading.RLock()
         self.divisor: float | None = plan.divisor(self.records.exact_count() if plan.count is None else None)
 
     def __iter__(self) -> "Iterator[Step]":
@@ -126,6 +128,14 @@ class Steps:
             raise LedgerError("done says more steps than this run has begun: they belong to another run")
         if behind:
             self._run.repeat(behind)
+
+    def _take(self, number: int) -> None:
+        """Use up a step. Its coins follow from its number: two loops over these steps would draw the same records twice,
+        and a sample that is looked at twice costs more than two samples.
+        """
+        if number in self._used:
+            raise InvalidParameter(f"step {number} was used: each looks at data once; take the next one")
+        self._used.add(number)
 
     def _enter(self, block: int, source: Source) -> None:
         """Mark a block before its first step looks at data."""
@@ -163,7 +173,6 @@ class Step:
 
     def __init__(self, steps: Steps, block: int, number: int) -> None:
         self.steps, self.block, self.number = steps, block, number
-        self._used = False
 
     def __repr__(self) -> str:
         return f"<step {self.number} of {self.steps.plan.total_steps}>"
@@ -179,18 +188,17 @@ class Step:
 
     def noisy_gradient(self, noise: Any, exact_sum: Sum, source: Source = None) -> Tensor:
         """The protected gradient of this step, all parameters in one vector, divided by the public size of a batch."""
-        if self._used:
-            raise InvalidParameter(f"step {self.number} was used: each looks at data once; take the next one")
-        self._used = True
-        self.steps._enter(self.block, source)
-        plan = self.steps.plan
-        one = SampledStep(
-            sampling=plan.sampling,
-            protects=plan.unit,
-            noise=noise,
-            exact_sum=exact_sum,
-            number=self.number,
-            streams=self.steps._streams,
-        )
-        noisy = self.steps._paid(one, self.steps.records, source)
-        return torch.as_tensor(np.asarray(noisy) / self.steps.divisor)
+        with self.steps._turn:  # threads take turns
+            self.steps._take(self.number)
+            self.steps._enter(self.block, source)
+            plan = self.steps.plan
+            one = SampledStep(
+                sampling=plan.sampling,
+                protects=plan.unit,
+                noise=noise,
+                exact_sum=exact_sum,
+                number=self.number,
+                streams=self.steps._streams,
+            )
+            noisy = self.steps._paid(one, self.steps.records, source)
+            return torch.as_tensor(np.asarray(noisy) / self.steps.divisor)

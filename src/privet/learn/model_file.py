@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from privet._calls import door
 from privet.errors import InvalidParameter, SerialisationError
 from privet.learn import estimators
 from privet.learn.encoding import Encoding
@@ -18,6 +19,7 @@ _FORM = "privet-model/1"
 _LEFT_OUT = {"ledger", "source", "unit", "solver"}  # who paid and how is told by privacy_
 
 
+@door
 def save(model: PrivateEstimator, path: str | Path) -> None:
     """Write a fitted model: its class, its public parameters, what was released, and what that cost.
 
@@ -51,6 +53,7 @@ def save(model: PrivateEstimator, path: str | Path) -> None:
         ) from None
 
 
+@door
 def load(path: str | Path) -> Any:
     """Read a model that `save` wrote. It predicts as the original does; a ledger and a seed are not part of it."""
     try:

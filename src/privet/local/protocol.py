@@ -121,7 +121,10 @@ class Protocol(ABC):
 
     def decode(self, payload: Any) -> Array:
         """The reports in bytes or in an array of `encode`; what is no possible report is left to the server's state."""
-        raw = np.frombuffer(payload, dtype=np.uint8) if isinstance(payload, bytes | bytearray) else np.asarray(payload)
+        try:
+            raw = np.frombuffer(payload, np.uint8) if isinstance(payload, bytes | bytearray) else np.asarray(payload)
+        except ValueError:  # rows of several lengths
+            raise InvalidData(_PAYLOAD) from None
         size = self.report_bytes
         if raw.dtype != np.uint8 or raw.size % size or (raw.ndim > 1 and raw.shape[-1] != size):
             raise InvalidData(_PAYLOAD)

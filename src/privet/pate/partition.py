@@ -16,6 +16,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.pate.one_by_one import listed
 
 NOBODY = -1  # the part of a row without an id
+_MOST_PARTS = 10_000_000  # more teachers than anybody trains: they would end by filling the memory
 _LONG = 2**1024  # beyond all doubles, and below the 4,300 digits from which on Python refuses decimals
 _MOST_PLACES = 10_000  # of a Decimal that is read as a whole number: 1E+999999999 would fill the memory
 _IDS = "ids are whole numbers or texts, one for each row"
@@ -43,7 +44,8 @@ class KeyedPartition:
     key: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
-        count("parts", self.parts, 1)
+        if count("parts", self.parts, 1) > _MOST_PARTS:
+            raise InvalidParameter(f"parts must be at most {_MOST_PARTS:,}: each is a teacher, empty or not")
         if not isinstance(self.key, bytes) or not 1 <= len(self.key) <= 64:
             raise InvalidParameter("key must be 1 to 64 bytes")
 

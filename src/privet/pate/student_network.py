@@ -90,7 +90,10 @@ class StudentNetwork:
 
 
 def _rows(X: Any) -> Array:
-    rows = np.asarray(X, dtype=float)
+    try:
+        rows = np.asarray(X, dtype=float)
+    except (TypeError, ValueError):
+        rows = np.zeros(0)
     if rows.ndim != 2 or not np.isfinite(rows).all():
         raise InvalidData("a network takes rows of finite numbers")
     return rows

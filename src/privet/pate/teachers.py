@@ -6,7 +6,7 @@ import os
 import pickle
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,6 +57,8 @@ class Teachers:
             raise InvalidParameter("factory must make a model when it is called, such as lambda: LogisticRegression()")
         self.factory, self.partition = factory, instance("partition", partition, KeyedPartition)
         self.classes = items("classes", classes)
+        if not all(isinstance(each, Hashable) for each in self.classes):
+            raise InvalidParameter("classes must be of one kind: numbers, texts or truth values")
         if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
             raise InvalidParameter("classes must be a public list of two or more, each once")
         if np.asarray(self.classes).dtype.kind not in "biufUS" or np.asarray(self.classes).tolist() != list(
@@ -68,6 +70,7 @@ class Teachers:
         self.default = 0 if default is None else self.classes.index(default)
         self._models: list[Any] = []
         self._asked = False
+        self._row: tuple[int, ...] | None = None
 
     @door
     def fit(
@@ -100,6 +103,7 @@ class Teachers:
             for model, chosen in zip(models, np.split(order, bounds[1:-1]), strict=True)
         ]
         self._models, self._asked = self._trained(tasks, count("jobs", jobs, 1), place), False
+        self._row = _shape_of_row(X)
         return self
 
     def _untrained(self, part: int) -> Any:
@@ -156,6 +160,10 @@ class Teachers:
         rows = typed(apart(pool))
         if rows.ndim < 2 or not len(rows):
             raise InvalidData("the pool must be rows, and at least one")
+        if self._row is not None and self._row != rows.shape[1:]:
+            raise InvalidData(
+                f"a row of the pool has the shape {rows.shape[1:]}, a row that teachers learnt from {self._row}"
+            )
         adaptive, self._asked = self._asked if adaptive is None else flag("adaptive", adaptive), True
         counts = np.zeros((len(rows), len(self.classes)), dtype=np.int32)
         for part, model in enumerate(self._models):
@@ -184,6 +192,13 @@ class Teachers:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise SerialisationError("teachers remember private rows: they are not pickled, exported or served")
+
+
+def _shape_of_row(X: Any) -> tuple[int, ...] | None:
+    """The public shape of a row, of an array or a data frame; None where rows come one by one, and each has its own."""
+    if hasattr(X, "columns"):
+        return (len(X.columns),)
+    return X.shape[1:] if isinstance(X, np.ndarray) and X.dtype != object and X.ndim > 1 else None
 
 
 def _train(model: Any, seed: int, X: Array, y: Array, folder: Path | None = None) -> Any:

@@ -36,7 +36,10 @@ class Votes:
     __slots__ = ("__weakref__", "_held", "adaptive", "classes", "queries", "teachers")
 
     def __init__(self, counts: Any, *, teachers: int, adaptive: bool = False) -> None:
-        held = np.asarray(counts)
+        try:
+            held = np.asarray(counts)
+        except ValueError:  # rows of several lengths
+            raise InvalidData(_SHAPE) from None
         if held.ndim != 2 or held.shape[1] < 2 or held.dtype.kind not in "iu":
             raise InvalidData(_SHAPE)
         self.teachers = count("teachers", teachers, 1)

@@ -49,7 +49,7 @@ class MarginalWorkload:
             _refuse_many(comb(d, min(asked, d)))  # before they are listed
             return cls(tuple((each, 1.0) for each in combinations(range(d), min(asked, d))))
         if isinstance(asked, Mapping):
-            return cls(tuple((task.clique(names), float(weight)) for names, weight in asked.items()))
+            return cls(tuple((task.clique(names), above("weight", weight, 0.0)) for names, weight in asked.items()))
         return cls(tuple((task.clique(names), 1.0) for names in items("workload", asked)))
 
     def candidates(self) -> dict[Clique, int]:

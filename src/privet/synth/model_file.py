@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from privet._calls import door
 from privet.errors import InvalidParameter, PrivetError, SerialisationError
 from privet.mechanisms.stored import read, written
 from privet.synth.privacy import SynthesisPrivacy
@@ -11,6 +12,7 @@ from privet.synth.synthetic_model import SyntheticModel
 _FORM = "privet-synth/1"
 
 
+@door
 def save(model: SyntheticModel, path: str | Path) -> None:
     """Write a model: what was released, what follows from it, and what that cost.
 
@@ -35,6 +37,7 @@ def save(model: SyntheticModel, path: str | Path) -> None:
         ) from None
 
 
+@door
 def load(path: str | Path) -> SyntheticModel:
     """Read a model that `save` wrote: it draws rows and answers as the original does."""
     try:

@@ -64,7 +64,7 @@ class Synthesizer(ABC):
         unknown = [name for name in wanted if name not in rows.columns]
         if unknown or len(set(wanted)) != len(wanted) or not wanted:
             raise InvalidParameter(
-                f"columns must be names of the table's columns, each once; {', '.join(unknown) or 'not so'}"
+                f"columns must be names of the table's columns, each once; {', '.join(map(str, unknown)) or 'not so'}"
             )
         if named in wanted:
             raise InvalidParameter(f"column {named!r} names persons: leave it out, no model may know it")

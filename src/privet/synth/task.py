@@ -102,7 +102,7 @@ class Task:
 
     def clique(self, names: Any) -> Clique:
         """The places of some columns, in increasing order."""
-        listed = (names,) if isinstance(names, str) else tuple(names)
+        listed = (names,) if isinstance(names, str) else items("the columns of a table", names)
         unknown = [each for each in listed if each not in self.names]
         if unknown or len(set(listed)) != len(listed) or not listed:
             raise InvalidParameter(

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from privet._calls import door
 from privet._validate import above, count, instance
 from privet.errors import InvalidParameter
 
@@ -47,6 +48,7 @@ class LowRank(nn.Module):
         return plain
 
 
+@door
 def with_low_rank(model: nn.Module, *names: str, rank: int = 4, scale: float = 1.0) -> Any:
     """A copy of the model, frozen, in which every `nn.Linear` (or those whose names begin as `names` say) has a low-rank
     product beside it, which is all that is trained. **Reference:** Hu et al. 2021 (LoRA).
@@ -69,6 +71,7 @@ def with_low_rank(model: nn.Module, *names: str, rank: int = 4, scale: float = 1
     return made
 
 
+@door
 def merge_low_rank(model: nn.Module) -> Any:
     """A copy of the model with plain layers again, which compute the same.
 

@@ -4,9 +4,11 @@ from typing import Any
 
 from torch import nn
 
+from privet._calls import door
 from privet.errors import InvalidParameter
 
 
+@door
 def train_only(model: nn.Module, *names: str) -> Any:
     """The same model with all parameters frozen but those whose names begin so: `train_only(model, "head")` for a body that
     others have trained on public data.
@@ -18,6 +20,7 @@ def train_only(model: nn.Module, *names: str) -> Any:
     return _chosen(model, lambda name: any(name == each or name.startswith(each) for each in names), str(names))
 
 
+@door
 def train_biases(model: nn.Module, *also: str) -> Any:
     """The same model with all parameters frozen but biases and shifts, and those whose names begin as `also` says, which is
     the new head as a rule. **Reference:** Bu, Wang, Zha & Karypis 2022 (BiTFiT).

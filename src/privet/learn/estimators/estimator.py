@@ -60,7 +60,9 @@ class PrivateEstimator(BaseEstimator):
     Records with a missing number or label count as rows of zeros there.
 
     `bad_rows="error"` refuses rows with NaN or infinity and labels that are not among the classes. That tells whoever sees
-    the error that there is one; `"zero"` counts such records as rows of zeros instead, in silence.
+    the error that there is one; `"zero"` counts such records as rows of zeros instead, in silence, and so
+    does a row of a list that is no row of numbers. A transformer then shows the next step such a row as NaN: let that step
+    say `"zero"` too.
 
     `source` is for tests: `noise.Seeded(7)` gives the same noise again, and the model is marked as insecure.
     """
@@ -267,19 +269,24 @@ class PrivateEstimator(BaseEstimator):
         """Rows and targets as arrays. With `bad_rows="error"` some are refused for their values."""
         if self.bad_rows not in ("error", "zero"):
             raise InvalidParameter('bad_rows must be "error" or "zero"')
+        quiet = self._is_quiet()
         # The number of records is private, so that no number is refused, not even 0; scikit-learn's own fit needs one.
         least = 1 if self._is_exact() else 0
-        rows = read_rows(self, X, reset=True, finite=self.bad_rows == "error", least=least)
+        rows = read_rows(self, X, reset=True, finite=not quiet, least=least)
         if not self._has_targets:
             return rows, None
         if y is None:
             raise InvalidData(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        targets = read_targets(y, numbers=self._predicts_numbers(), quiet=self.bad_rows == "zero")
+        targets = read_targets(y, numbers=self._predicts_numbers(), quiet=quiet)
         if len(targets) != rows.shape[0]:
             raise InvalidData("X and y must have the same number of records")
-        if self.bad_rows == "error":
+        if not quiet:
             self._check_targets(targets)
         return rows, targets
+
+    def _is_quiet(self) -> bool:
+        """True if no record is refused for its values."""
+        return self.bad_rows == "zero"
 
     def __sklearn_clone__(self) -> Any:
         made: Any = super().__sklearn_clone__()

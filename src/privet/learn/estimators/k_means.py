@@ -14,7 +14,7 @@ from privet.learn.estimators.columns import column_task, row_task
 from privet.learn.estimators.estimator import EstimatorExample, PrivateEstimator, register
 from privet.learn.estimators.example_records import plain
 from privet.learn.estimators.linear import column_ends
-from privet.learn.estimators.reading import dense, read_rows
+from privet.learn.estimators.reading import dense, read_rows, rows_to_move
 from privet.learn.problem import Records, Task
 from privet.learn.solvers import NoisyLloyd
 from privet.learn.solvers.noisy_lloyd import spread_points
@@ -84,7 +84,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
 
     def transform(self, X: object) -> Array:
         """The distance of every row to every centre."""
-        return self._distances(X)
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        with np.errstate(all="ignore"):  # a warning would tell of a value beyond all bounds
+            return self._from_centers(rows_to_move(self, X))
 
     def predict(self, X: object) -> Array:
         """The number of the nearest centre of each row."""
@@ -94,7 +98,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pr
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        values = dense(read_rows(self, X, reset=False))
+        return self._from_centers(dense(read_rows(self, X, reset=False)))
+
+    def _from_centers(self, values: Array) -> Array:
         return np.column_stack([np.linalg.norm(values - center, axis=1) for center in self.cluster_centers_])
 
     def fit_predict(self, X: object, y: object = None) -> Array:

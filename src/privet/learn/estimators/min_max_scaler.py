@@ -15,7 +15,7 @@ from privet.learn.estimators.columns import column_task
 from privet.learn.estimators.estimator import EstimatorExample, PrivateEstimator, register
 from privet.learn.estimators.example_records import plain
 from privet.learn.estimators.linear import column_ends
-from privet.learn.estimators.reading import dense, read_made, read_rows
+from privet.learn.estimators.reading import dense, read_made, rows_to_move
 from privet.learn.problem import Records
 from privet.learn.solvers import ColumnRanges
 from privet.mechanisms import Mechanism
@@ -102,7 +102,8 @@ class MinMaxScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        return self._encoded(dense(read_rows(self, X, reset=False)))
+        with np.errstate(all="ignore"):  # a warning would tell of a value beyond all bounds
+            return self._encoded(rows_to_move(self, X))
 
     def _encoded(self, rows: Array) -> Array:
         """Each row by itself."""

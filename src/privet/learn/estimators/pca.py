@@ -14,7 +14,7 @@ from privet.errors import InvalidParameter
 from privet.learn.estimators.columns import row_task
 from privet.learn.estimators.estimator import EstimatorExample, PrivateEstimator, register
 from privet.learn.estimators.example_records import plain
-from privet.learn.estimators.reading import dense, read_made, read_rows
+from privet.learn.estimators.reading import dense, read_made, rows_to_move
 from privet.learn.problem import Records
 from privet.learn.solvers import NoisyGram
 from privet.mechanisms import Mechanism
@@ -95,8 +95,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        rows = dense(read_rows(self, X, reset=False))
-        return np.asarray((rows - self.mean_) @ self.components_.T)
+        with np.errstate(all="ignore"):  # a warning would tell of a value beyond all bounds
+            return np.asarray((rows_to_move(self, X) - self.mean_) @ self.components_.T)
 
     def _encoded(self, rows: Array) -> Array:
         """Each row by itself: a product would add up in an order that other rows have a part in."""

@@ -55,10 +55,20 @@ def read_rows(estimator: object, rows: object, *, reset: bool, finite: bool = Tr
     raise told  # after the handler: an error that is raised in it would keep the other one, and what that quotes
 
 
+def rows_to_move(estimator: Any, rows: object) -> Array:
+    """X for a fitted step of a pipeline, whose rows may be private. With `bad_rows="zero"` none is refused: a row that is
+    not finite comes out without numbers, for the next step to make zeros of."""
+    quiet = estimator.bad_rows == "zero"
+    read = dense(read_rows(estimator, rows, reset=False, finite=not quiet, least=0 if quiet else 1))
+    return np.where(np.isfinite(read).all(axis=1, keepdims=True), read, math.nan) if quiet else read
+
+
 def read_targets(targets: object, *, numbers: bool = False, quiet: bool = False) -> Array:
     """y in one dimension, of whatever type; elements of objects that are neither numbers nor texts are None. `quiet` reads
     objects as `numbers`, where those are asked for: the type of one element is data, and what is no number is NaN."""
     try:
+        if quiet and isinstance(targets, list | tuple):  # one by one: a text among numbers would make texts of all
+            targets = _objects([each[0] if len(_cells(each) or ()) == 1 else each for each in targets])
         read = np.asarray(column_or_1d(_unmasked(targets), warn=True))
         if read.dtype.kind != "O":
             return read
@@ -95,11 +105,7 @@ def _number(value: Any) -> float:
 def _numbers(rows: Any) -> Any:
     """X with the numbers of its objects: of a list or an array of two dimensions, or of each column of a data frame."""
     if isinstance(rows, list | tuple):
-        try:
-            held = np.array(rows, dtype=object)
-        except (ValueError, TypeError):  # rows of several lengths: scikit-learn says so
-            return rows
-        return _floats(held) if held.ndim == 2 else rows
+        return _listed(list(rows))
     if isinstance(rows, np.ndarray):
         return _floats(rows) if rows.dtype == object and rows.ndim == 2 else rows
     if hasattr(rows, "iloc") and getattr(rows, "ndim", 0) == 2:
@@ -108,6 +114,29 @@ def _numbers(rows: Any) -> Any:
         for place in places:
             rows.isetitem(place, _floats(rows.iloc[:, place].to_numpy(dtype=object)))
     return rows
+
+
+def _listed(rows: list[Any]) -> Any:
+    """Rows of a list. How long a row is, the first one says; what another record is instead is data: a row without
+    numbers."""
+    try:
+        held = np.array(rows, dtype=object)
+    except (ValueError, TypeError):  # rows of several lengths
+        held = np.zeros(0)
+    if held.ndim == 2 or not rows:
+        return _floats(held) if held.ndim == 2 else rows
+    first = _cells(rows[0])
+    if first is None or any(
+        _cells(each) is not None for each in first
+    ):  # scikit-learn says of what shape they should be
+        return np.zeros(len(rows) if first is None else (len(rows), 1, 1))
+    cells = [_cells(each) for each in rows]
+    read = [[math.nan] * len(first) if each is None or len(each) != len(first) else each for each in cells]
+    return np.array([[_number(_plain(each)) for each in row] for row in read], dtype=np.float64)
+
+
+def _cells(row: object) -> list[Any] | None:
+    return list(row) if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1) else None
 
 
 def _floats(held: Array) -> Array:

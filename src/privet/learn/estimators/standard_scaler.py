@@ -12,7 +12,7 @@ from privet._numerics import Array
 from privet.learn.estimators.columns import column_task, moments
 from privet.learn.estimators.estimator import EstimatorExample, PrivateEstimator, register
 from privet.learn.estimators.example_records import plain
-from privet.learn.estimators.reading import dense, read_made, read_rows
+from privet.learn.estimators.reading import dense, read_made, rows_to_move
 from privet.learn.problem import Records
 from privet.learn.solvers import ColumnMoments
 from privet.mechanisms import Mechanism
@@ -62,7 +62,8 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        return self._encoded(dense(read_rows(self, X, reset=False)))
+        with np.errstate(all="ignore"):  # a warning would tell of a value beyond all bounds
+            return self._encoded(rows_to_move(self, X))
 
     def _encoded(self, rows: Array) -> Array:
         """Each row by itself."""

@@ -215,6 +215,10 @@ class PrivateSearchCV(PrivateEstimator):
         if hasattr(self.best_estimator_, "classes_"):
             self.classes_ = self.best_estimator_.classes_
 
+    def _is_quiet(self) -> bool:
+        """Also where the model alone asks for it: one that is tried may not refuse what it was told to bear."""
+        return "zero" in (self.bad_rows, getattr(last_step(self.estimator), "bad_rows", None))
+
     def _predicts_numbers(self) -> bool:
         last = last_step(self.estimator)
         return isinstance(last, PrivateEstimator) and last._predicts_numbers()

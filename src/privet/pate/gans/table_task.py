@@ -154,7 +154,7 @@ def task_of_table(rows: Node, columns: tuple[str, ...] | None, label: str | None
     unknown = [name for name in (*wanted, *([] if label is None else [label])) if name not in rows.columns]
     if unknown or len(set(wanted)) != len(wanted) or not wanted:
         raise InvalidParameter(
-            f"columns must be names of the table's columns, each once; {', '.join(unknown) or 'not so'}"
+            f"columns must be names of the table's columns, each once; {', '.join(map(str, unknown)) or 'not so'}"
         )
     if named is not None and named in (*wanted, label):
         raise InvalidParameter(f"column {named!r} names persons: leave it out, no model may know it")
