@@ -87,3 +87,12 @@ def test_a_list_and_an_array_are_the_same_records() -> None:
     listed = (ROWS.tolist(), [[int(each)] for each in LABELS])
     made = [model(source=pv.noise.Seeded(1)).fit(rows, labels) for rows, labels in ((ROWS, LABELS), listed)]
     assert np.array_equal(made[0].coef_, made[1].coef_)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_row_is_moved_alike_in_any_company(step):
+    """A product over all rows adds up in an order that follows from their number: one person more changed all others."""
+    made = np.random.default_rng(0).uniform(size=(400, 13))
+    fitted = STEPS[step]().fit(made)
+    whole = fitted.transform(made)
+    assert all(np.array_equal(fitted.transform(made[:many]), whole[:many]) for many in range(1, 400))

@@ -208,5 +208,5 @@ def test_columns_that_are_no_names_are_refused_in_words(name: str) -> None:
 def test_what_is_no_path_is_refused_in_words() -> None:
     model = synth.Independent().fit(binary(), epsilon=1.0)
     for call in (lambda: synth.save(model, cast("Any", None)), lambda: synth.load(cast("Any", 3))):
-        with pytest.raises(PrivetError, match="path|file"):
+        with pytest.raises(PrivetError, match=r"path|file"):
             call()

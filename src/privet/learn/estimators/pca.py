@@ -96,7 +96,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
 
         check_is_fitted(self)
         with np.errstate(all="ignore"):  # a warning would tell of a value beyond all bounds
-            return np.asarray((rows_to_move(self, X) - self.mean_) @ self.components_.T)
+            return self._encoded(rows_to_move(self, X))
 
     def _encoded(self, rows: Array) -> Array:
         """Each row by itself: a product would add up in an order that other rows have a part in."""
