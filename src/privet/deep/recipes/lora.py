@@ -48,7 +48,6 @@ class LowRank(nn.Module):
         return plain
 
 
-@door
 def with_low_rank(model: nn.Module, *names: str, rank: int = 4, scale: float = 1.0) -> Any:
     """A copy of the model, frozen, in which every `nn.Linear` (or those whose names begin as `names` say) has a low-rank
     product beside it, which is all that is trained. **Reference:** Hu et al. 2021 (LoRA).

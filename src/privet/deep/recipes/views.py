@@ -6,7 +6,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from privet._calls import door
 from privet._validate import count
 from privet.deep.engines.engine import ExampleLosses
 from privet.errors import InvalidParameter
@@ -14,7 +13,6 @@ from privet.errors import InvalidParameter
 Augment = Callable[[Tensor, int], Tensor]
 
 
-@door
 def views(
     per_example_loss: Callable[[Any, Any], Tensor], augment: Augment, *, number: int = 8
 ) -> Callable[..., Tensor]:
@@ -52,7 +50,6 @@ def _same(seen: Tensor, inputs: Tensor) -> Tensor:
     return seen
 
 
-@door
 def shifted(images: Tensor, view: int, *, reach: int = 2, mirror: bool = False) -> Tensor:
     """A view of images, moved by up to `reach` pixels, every other one mirrored if asked; view 0 is the images as they are.
     Where nothing comes in, the border is repeated.
