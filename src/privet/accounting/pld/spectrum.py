@@ -114,20 +114,13 @@ def product(factors: Iterable[Factor], length: int) -> tuple[NDArray[np.complex1
     sum over the parts of n (error + 8 u) times the product of the M with one factor of that part left out. The sum of p
     terms n ln F rounds p times at a size of at most 100 + pi T.
     """
-    powers, steps, half, whole = 0, 0, 0, length // 2 + 1
-    left: Array = np.arange(whole)
-    found: Array = np.ones(whole, dtype=complex)
-    power: Array = np.zeros(whole, dtype=complex)
-    size: Array = np.ones(whole)
-    log_size: Array = np.zeros(whole)
-    share: Array = np.zeros(whole)
+    powers, steps, half = 0, 0, 0
+    left, found, power, size, log_size, share = _nothing_yet(0)
     with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
         for transform, error, n in factors:
-            if len(transform) != half:  # the first: that of a band has few frequencies
+            if not half:  # all are as long as the first: a band has few of the frequencies
                 half = len(transform)
-                left, found, power, size, log_size, share = (
-                    each[:half] for each in (left, found, power, size, log_size, share)
-                )
+                left, found, power, size, log_size, share = _nothing_yet(half)
             part = transform if len(left) == half else transform[left]
             modulus = np.abs(part) + error
             if n == 1:
@@ -153,3 +146,16 @@ def product(factors: Iterable[Factor], length: int) -> tuple[NDArray[np.complex1
     sums = UNIT_ROUNDOFF * max(0, powers - 1) * (100.0 + math.pi * steps)
     noise = _BOUNDS * float((np.exp(np.minimum(log_size[large], 50.0)) * (share[large] + sums)).sum())
     return result, 2.0 / length * noise + 4.0 * steps * math.exp(NEGLIGIBLE)  # elsewhere no factor is off by its size
+
+
+def _nothing_yet(half: int) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """The empty product at so many frequencies: which they are, its value, the logarithm of what powers add to it, a bound
+    on its size, the logarithm of the one for powers, and the share of its error."""
+    return (
+        np.arange(half),
+        np.ones(half, dtype=complex),
+        np.zeros(half, dtype=complex),
+        np.ones(half),
+        np.zeros(half),
+        np.zeros(half),
+    )
