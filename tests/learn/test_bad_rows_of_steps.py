@@ -36,12 +36,12 @@ def searched() -> Any:
 
 
 def charges(fitted: Any, rows: Any, labels: Any) -> list[str]:
-    """The kinds of the entries of a fit, without an error and without a warning."""
+    """The kinds of the entries of a fit and the number of columns, without an error and without a warning."""
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=50.0, delta=1e-3))
     with warnings.catch_warnings(), ledger:
         warnings.simplefilter("error")
         fitted.fit(rows, labels)
-    return [entry.kind for entry in ledger.entries()]
+    return [*(entry.kind for entry in ledger.entries()), str(fitted.n_features_in_)]
 
 
 def with_odd(values: Any, value: Any) -> Any:
@@ -58,6 +58,7 @@ BAD = {
     "a text": (with_odd(ROWS.astype(object), "x"), LABELS),
     "unknown label": (ROWS, with_odd(LABELS, 9)),
     "short row": (with_odd(ROWS.tolist(), [1.0]), LABELS.tolist()),
+    "short first row": ([[1.0], *ROWS.tolist()[1:]], LABELS.tolist()),
     "no row": (with_odd(ROWS.tolist(), None), LABELS.tolist()),
     "a list in a row": (with_odd(ROWS.tolist(), [[1.0], 1.0, 1.0]), LABELS.tolist()),
     "a text among labels": (ROWS.tolist(), with_odd(LABELS.tolist(), "x")),

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -117,21 +118,21 @@ def _numbers(rows: Any) -> Any:
 
 
 def _listed(rows: list[Any]) -> Any:
-    """Rows of a list. How long a row is, the first one says; what another record is instead is data: a row without
-    numbers."""
+    """Rows of a list, of the length that most of them have; what another record is instead is data: a row without numbers.
+    Shapes that no row makes alone are left to scikit-learn, which says what it expects.
+    """
     try:
         held = np.array(rows, dtype=object)
     except (ValueError, TypeError):  # rows of several lengths
         held = np.zeros(0)
     if held.ndim == 2 or not rows:
         return _floats(held) if held.ndim == 2 else rows
-    first = _cells(rows[0])
-    if first is None or any(
-        _cells(each) is not None for each in first
-    ):  # scikit-learn says of what shape they should be
-        return np.zeros(len(rows) if first is None else (len(rows), 1, 1))
     cells = [_cells(each) for each in rows]
-    read = [[math.nan] * len(first) if each is None or len(each) != len(first) else each for each in cells]
+    lengths = Counter(len(each) for each in cells if each is not None)
+    if held.ndim > 2 or not lengths:
+        return np.zeros((len(rows), 1, 1) if held.ndim > 2 else len(rows))
+    width = max(lengths, key=lambda length: (lengths[length], length))
+    read = [[math.nan] * width if each is None or len(each) != width else each for each in cells]
     return np.array([[_number(_plain(each)) for each in row] for row in read], dtype=np.float64)
 
 
