@@ -16,6 +16,7 @@ from privet.testing.rooms import load_rooms
 
 _FEWEST, _MOST, _PILOT = 3_000, 20_000, 300  # runs of a world, and those that tell how long one takes: power and time
 _SECONDS = 0.15  # of CPU time for one world
+_MORE = 5  # times the runs where the first did not refute: a shift of 5 standard errors becomes one of 11
 
 
 def check_survives_audit(example: Example, *, runs: int | None = None, alpha: float = 1e-6) -> None:
@@ -77,6 +78,7 @@ def check_audit_can_fail(example: Example, *, runs: int = 20_000, alpha: float =
     """The audit of an example refutes a claim of only the share of its price that the example says it detects.
 
     An audit that refutes nothing proves nothing. At least half of the price must be refuted, unless the example argues.
+    With `runs` runs a few of a hundred examples have bad luck, so that what is not refuted is looked at by more runs.
 
     >>> from privet import mechanisms
     >>> check_audit_can_fail(next(iter(mechanisms.Laplace.examples())))
@@ -92,10 +94,11 @@ def check_audit_can_fail(example: Example, *, runs: int = 20_000, alpha: float =
         )
         return
     pair = Pairs([(example.left, example.right)], checked=False)
-    found = audit_mechanism(example.mechanism, claim=claim, neighbours=pair, runs=runs, alpha=alpha)
-    assert found.verdict == "violated", (
-        f"{example.mechanism.name}: {example.detects:g} of its price is not refuted: {found}"
-    )
+    for many in (runs, _MORE * runs):
+        found = audit_mechanism(example.mechanism, claim=claim, neighbours=pair, runs=many, alpha=alpha)
+        if found.verdict == "violated":
+            return
+    raise AssertionError(f"{example.mechanism.name}: {example.detects:g} of its price is not refuted: {found}")
 
 
 def _one_run(example: Example, claim: PrivacyLoss, alpha: float) -> TrainingAudit:
