@@ -73,6 +73,7 @@ def test_a_rate_that_is_hardly_a_double_is_answered():
     assert 0.0 < accounting.tpr_at(loss, 5e-324) < 1e-250
 
 
+@pytest.mark.slow
 def test_ends_too_long_for_fine_nodes_get_coarse_ones():
     """Losses up to 1,250 at a rate of 1e-3: the curve was delta <= 1, an attack without any error."""
     found = accounting.tradeoff(privacy.PoissonSampled(privacy.GaussianLoss(0.02), q=1e-3), 0.1)

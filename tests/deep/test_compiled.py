@@ -99,6 +99,7 @@ def test_what_is_measured_is_what_is_added_up_whatever_a_compiler_does():
     assert len(halves) == 2
 
 
+@pytest.mark.slow
 def test_a_chunk_serves_batches_of_any_size():
     model = network()
     engine = Compiled(ExampleLosses(model, losses), deep.Flat(0.3), 2, backend="eager")

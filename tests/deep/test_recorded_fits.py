@@ -25,6 +25,7 @@ from privet.errors import InvalidParameter  # noqa: E402
 from privet.noise import Grid, KeyedStream, foreign  # noqa: E402
 from tests.deep.models import data, linear, plan_of, squared  # noqa: E402
 from tests.deep.test_captured_step import step_of, weights, without_a_compiler  # noqa: E402, F401
+from tests.firsts import slow  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -154,11 +155,11 @@ ROWS = torch.linspace(-1.0, 1.0, 24).reshape(8, 3)
     ("rows", "loss"),
     [
         ((ROWS, ROWS.sum(1)), squared),
-        (ROWS, outputs_alone),
-        ((ROWS, (ROWS > 0), ROWS.sum(1)), squared),
+        slow((ROWS, outputs_alone)),
+        slow(((ROWS, (ROWS > 0), ROWS.sum(1)), squared)),
         ({"right": (3 * ROWS).to(torch.int64), "left": ROWS.T.contiguous().T}, outputs_alone),
-        ((ROWS.clone().requires_grad_(), ROWS.sum(1)), squared),
-        ((np.asfortranarray(ROWS.numpy()), ROWS.sum(1).numpy()), squared),
+        slow(((ROWS.clone().requires_grad_(), ROWS.sum(1)), squared)),
+        slow(((np.asfortranarray(ROWS.numpy()), ROWS.sum(1).numpy()), squared)),
         ((ROWS.where(torch.arange(8)[:, None] != 3, torch.nan), ROWS.sum(1)), squared),
         (list(zip(ROWS, ROWS.sum(1), strict=True)), squared),
     ],

@@ -162,6 +162,7 @@ def test_what_is_drawn_is_on_the_grid():
     assert (drawn == np.rint(drawn)).all()
 
 
+@pytest.mark.slow  # the first one meets the referee in every run, with those of all mechanisms
 @pytest.mark.parametrize("example", list(StepNoise.examples()), ids=str)
 def test_examples_are_neighbours(example):
     testing.check_survives_audit(example)

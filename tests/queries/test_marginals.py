@@ -122,6 +122,7 @@ def test_rows_name_values_missing_ones_and_columns_that_a_table_lacks() -> None:
     assert answer["c"].tolist() == ["(all)"] * 4 + ["x", "y"]
 
 
+@pytest.mark.slow
 def test_twenty_columns_are_asked_without_the_cells_of_all_of_them() -> None:
     """40^20 cells: none of them is listed, in planning, in counting or in the answer."""
     table = wide(20, 40)

@@ -25,6 +25,7 @@ from privet.synth.small_examples import data_of, task_of
 from privet.synth.whole_workload import WholeWorkload, noisy_distance
 from privet.workloads import LinearQueries
 from tests.calls import calls_of
+from tests.firsts import slow
 from tests.synth.tables import coded_table
 
 SIZES = (3, 3, 4, 4)
@@ -336,7 +337,7 @@ def test_the_parts_of_a_run_follow_from_releases_alone(promise: Guarantee) -> No
     assert all(np.array_equal(first.table(each), second.table(each)) for each in PAIRS)
 
 
-@pytest.mark.parametrize(("relation", "columns"), [("add_remove", 14), ("replace", 11)])
+@pytest.mark.parametrize(("relation", "columns"), [("add_remove", 14), slow(("replace", 11))])
 def test_work_of_many_tables_grows_with_what_they_hold(relation: str, columns: int) -> None:
     """A look at all tables of three of so many binary columns was a walk through all sets for each table, or, where rows
     are replaced, through all sets for each way in which two rows may differ: minutes of work at twenty columns."""
