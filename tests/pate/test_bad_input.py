@@ -117,6 +117,10 @@ def test_a_pool_of_another_shape_than_the_rows_is_refused_before_paying():
     frame = pd.DataFrame(rows()[0])
     with pytest.raises(InvalidData, match=r"shape \(2,\).*\(3,\)"):
         labels(ledger, private=(frame, rows()[1]), pool=frame.iloc[:5, :2])
+    objects = rows()[0].astype(object)
+    objects[4, 1] = None  # of one person; all others are numbers
+    with pytest.raises(InvalidData, match=r"shape \(2,\).*\(3,\)"):
+        labels(ledger, private=(objects, rows()[1]), pool=rows(5, seed=1)[0][:, :2])
     apart = rows()[0].tolist()
     apart[0] = apart[0][:2]  # in a list a row has a length of its own, and nobody is told which
     assert labels(ledger, private=(apart, rows()[1])).value.shape == (5,)

@@ -195,10 +195,11 @@ class Teachers:
 
 
 def _shape_of_row(X: Any) -> tuple[int, ...] | None:
-    """The public shape of a row, of an array or a data frame; None where rows come one by one, and each has its own."""
+    """The shape of a row of an array or a data frame, whatever its cells are: a None of one person makes objects of all
+    numbers of an array. None for lists, where each row has its own."""
     if hasattr(X, "columns"):
         return (len(X.columns),)
-    return X.shape[1:] if isinstance(X, np.ndarray) and X.dtype != object and X.ndim > 1 else None
+    return X.shape[1:] if isinstance(X, np.ndarray) and X.ndim > 1 else None
 
 
 def _train(model: Any, seed: int, X: Array, y: Array, folder: Path | None = None) -> Any:
