@@ -4,6 +4,7 @@ PYTHON    ?= python3
 VENV      ?= .venv
 DEMO_VENV ?= .venv-demo
 JOBS      ?= 2
+WITH      ?=  # more of its groups of dependencies, such as "kernel"
 EXTRAS    ?=  # more of pyproject's extras for the tests, such as ",spark" (half a gigabyte) or ",torch"
 
 BIN    := $(VENV)/bin
@@ -78,7 +79,7 @@ $(DEV): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet 'pip>=25.1'
 	$(if $(findstring torch,$(EXTRAS)),$(BIN)/python -m pip install --quiet --constraint constraints.txt torch)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[plot,postgres$(strip $(EXTRAS))]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev $(WITH:%=--group %) --editable '.[plot,postgres$(strip $(EXTRAS))]'
 	touch $@
 
 $(SITE): $(DEV)

@@ -2,10 +2,11 @@
 
     python benchmarks/deep.py [--device cuda] [--opacus FOLDER] [--quick] [--models convnet mlp transformer large ...]
 
-All modes of one model take turns in one process (CPU: one thread, seconds of CPU; CUDA: seconds of the clock), and the
-median of the rounds counts, so that a busy machine slows them alike. Memory is the peak above what was held before the
-model was made, each mode in a process of its own. The private steps hold clipping, secure noise (`StepNoise`; on CUDA the
-keyed stream on the device) and the step of the optimizer; the fallback is `engine="vmapped"`. "plain, compiled" is the
+All modes of one model take turns in one process (CPU: one thread, seconds of CPU; CUDA: seconds of the clock, of ten steps
+in a row, as a training takes them, and one wait), and the median of the rounds counts, so that a busy machine slows them
+alike. Memory is the peak above what was held before the model was made, each mode in a process of its own. The private
+steps hold clipping, secure noise (`StepNoise`; on CUDA the keyed stream on the device) and the step of the optimizer; the
+fallback is `engine="vmapped"`. "plain, compiled" is the
 whole plain step compiled, and on CUDA captured: what a private step is fairly compared with where it is captured itself.
 Opacus is looked for in FOLDER, unpacked (`pip install --no-deps --target FOLDER opacus==1.6.0`).
 """
@@ -137,10 +138,10 @@ def plain_compiled(model: nn.Module, inputs: Tensor, targets: Tensor) -> Callabl
     return replay
 
 
-def noise_on_cuda(made: deep.StepNoise) -> Callable[[Tensor, int], None]:
+def noise_on_cuda(made: deep.StepNoise) -> Callable[[Tensor, int], Tensor]:
     """The keyed stream's noise, on the grid of `StepNoise`."""
     keyed, noise = KeyedStream.fresh(), stream.NoiseOnDevice(made.steps, made.grid, made.dimension, "cuda")
-    return lambda flat, step: noise.add_(flat, keyed, step)
+    return lambda flat, step: noise.added(flat, torch.empty_like(flat), keyed, step)
 
 
 def private(engine: str, *, noisy: bool = True) -> Callable[[nn.Module, Tensor, Tensor], Callable[[], object]]:
@@ -165,7 +166,7 @@ def private(engine: str, *, noisy: bool = True) -> Callable[[nn.Module, Tensor, 
                 total = protected_mean(sums, len(inputs))
             else:
                 if on_cuda is not None and noisy:
-                    on_cuda(total, done[0])
+                    total = on_cuda(total, done[0])
                 total.div_(len(inputs))
             descend(parameters, [optimizer.step], total)
 
@@ -237,16 +238,18 @@ MODES: dict[str, Callable[[nn.Module, Tensor, Tensor], Callable[[], object]]] = 
 COMPILED = "plain, compiled"
 
 
-def seconds(step: Callable[[], object], device: str) -> float:
+def seconds(step: Callable[[], object], device: str, many: int = 1) -> float:
+    """Seconds of a step, of so many in a row."""
     if device == "cpu":
         begin = time.process_time()
         step()
         return time.process_time() - begin
     torch.cuda.synchronize()
     begin = time.perf_counter()
-    step()
+    for _ in range(many):
+        step()
     torch.cuda.synchronize()
-    return time.perf_counter() - begin
+    return (time.perf_counter() - begin) / many
 
 
 def times(name: str, modes: list[str], device: str, rounds: int) -> dict[str, float]:
@@ -263,10 +266,11 @@ def times(name: str, modes: list[str], device: str, rounds: int) -> dict[str, fl
             print(f"  {mode} cannot run: {type(problem).__name__}: {str(problem)[:300]}")
         else:
             print(f"  {mode}: ready after {time.perf_counter() - begin:.1f} s", flush=True)
+    many = {mode: 10 if seconds(step, device) < 0.05 else 1 for mode, step in steps.items()}
     taken: dict[str, list[float]] = {mode: [] for mode in steps}
     for _ in range(rounds):
         for mode, step in steps.items():
-            taken[mode].append(seconds(step, device))
+            taken[mode].append(seconds(step, device, many[mode]))
     return {mode: statistics.median(each) for mode, each in taken.items()}
 
 

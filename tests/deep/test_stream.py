@@ -50,8 +50,10 @@ def test_numbers_are_put_on_the_grid_as_a_step_puts_them_there():
     keyed = KeyedStream(KEY)
     wanted = made._on_grid(numbers.numpy()) + keyed.rounded_gaussian(9, 6, sigma=made.steps)
     for kind in (torch.float32, torch.float64):
-        found = numbers.to(kind, copy=True)
-        stream.NoiseOnDevice(made.steps, made.grid, 6, divisor=4.0).add_(found, keyed, 9)
+        given = numbers.to(kind)
+        added = stream.NoiseOnDevice(made.steps, made.grid, 6, divisor=4.0)
+        found = added.added(given, torch.empty_like(given), keyed, 9)
+        assert torch.equal(given.nan_to_num(7.0), numbers.to(kind).nan_to_num(7.0))  # left as it was
         assert (found == torch.from_numpy(wanted * (made.grid.width / 4.0)).to(kind)).all()
 
 
@@ -59,7 +61,16 @@ def test_noise_is_for_one_row_of_so_many_floats():
     added = stream.NoiseOnDevice(2**20, Grid(0), 4)
     for wrong in (torch.zeros(5), torch.zeros(2, 2), torch.zeros(4, dtype=torch.int64), torch.zeros(8)[::2]):
         with pytest.raises(InvalidData, match="one row of 4 floats"):
-            added.add_(wrong, KeyedStream(KEY), 0)
+            added.added(wrong, torch.zeros(4), KeyedStream(KEY), 0)
+        with pytest.raises(InvalidData, match="one row of 4 floats"):
+            added.added(torch.zeros(4), wrong, KeyedStream(KEY), 0)
+
+
+def test_noise_is_not_added_where_the_sums_lie():
+    """There a number that is left without noise would be a sum."""
+    same = torch.zeros(4)
+    with pytest.raises(InvalidData, match="apart from the sums"):
+        stream.NoiseOnDevice(2**20, Grid(0), 4).added(same, same, KeyedStream(KEY), 0)
 
 
 def test_what_the_stream_refuses_is_refused_here():
@@ -81,3 +92,29 @@ def test_noise_of_the_kernel_is_that_of_the_host(sigma):
     keyed = KeyedStream(KEY)
     drawn = stream.rounded_gaussian(keyed, 5, 500_003, sigma=sigma, device="cuda").cpu().numpy()
     assert (drawn == keyed.rounded_gaussian(5, 500_003, sigma=sigma)).all()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_what_a_kernel_leaves_open_is_no_number_until_the_host_has_added_it():
+    keyed, numbers = KeyedStream(KEY), torch.randn(100_003, dtype=torch.float64).cuda()
+    made, out = stream.NoiseOnDevice(2**30 + 1, Grid(-20), len(numbers), "cuda"), torch.empty_like(numbers)
+    wanted = made.added(numbers, torch.empty_like(numbers), keyed, 5)
+    made._tables["low"].zero_()  # all that one word did not decide
+    made.begin(keyed, 5)
+    made.launch(numbers, out)
+    made.complete(numbers, out, keyed, 5)
+    torch.cuda.synchronize()
+    assert int(out.isnan().sum()) > 500
+    assert made.settle()
+    assert torch.equal(out, wanted)
+    assert not made.settle()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_large_sums_are_rounded_as_the_host_rounds_them():
+    keyed = KeyedStream(KEY)
+    sums = torch.tensor([2.0**51 + 1.5, 2.0**52 - 0.5, -(2.0**51) - 2.5, -0.5, 2.0**60, 1.5], dtype=torch.float64)
+    made = stream.NoiseOnDevice(2**30 + 1, Grid(0), 6, "cuda")
+    drawn = torch.from_numpy(keyed.rounded_gaussian(5, 6, sigma=2**30 + 1))
+    found = made.added(sums.cuda(), torch.empty(6, dtype=torch.float64).cuda(), keyed, 5).cpu()
+    assert torch.equal(found, (sums.round().to(torch.int64) + drawn).double())

@@ -202,10 +202,10 @@ plant(
     "tests/deep/test_captured_step.py",
 )
 plant(
-    "a captured sum stays in memory without all of its noise",
-    "deep:CapturedStep.protected",
-    "self._noisy.zero_()  # without",
-    "pass  # without",
+    "what comes out of a captured step is the sum, to which noise is added",
+    "deep:CapturedStep.__init__",
+    "torch.zeros_like(flat), torch.zeros_like(flat)",
+    "flat.clone(), torch.zeros_like(flat)",
     "tests/deep/test_captured_step.py",
 )
 plant(
@@ -341,5 +341,75 @@ plant(
     "deep:CapturedStep.__init__",
     "with own_turn(), exact_products():",
     "with exact_products():",
+    RECORDED,
+)
+plant(
+    "parameters are looked at before the noise of the last step is whole",
+    "deep:Captured.live",
+    "self._step.settle()",
+    "pass",
+    RECORDED,
+)
+plant(
+    "the next step begins before the noise of the last one is whole",
+    "deep:CapturedStep.sum_of",
+    "self.settle()",
+    "pass",
+    RECORDED,
+)
+plant(
+    "a step whose noise came late is not taken again",
+    "deep:CapturedStep.settle",
+    "if late and moved",
+    "if False",
+    RECORDED,
+)
+plant(
+    "a step is taken again from where it led",
+    "deep:CapturedStep.settle",
+    "each.copy_(old.view(each.shape))",
+    "pass",
+    RECORDED,
+)
+plant(
+    "a step is taken again with the momentum that it left",
+    "deep:CapturedStep._recorded_update",
+    "+ notes",
+    "+ []",
+    RECORDED,
+)
+plant(
+    "numbers without noise stay without",
+    "deep:NoiseOnDevice.settle",
+    "late = bool(lost) or listed > len(self._rest)",
+    "late = listed > len(self._rest)",
+    RECORDED,
+)
+plant(
+    "numbers that found no room stay without noise",
+    "deep:NoiseOnDevice.settle",
+    "late = bool(lost) or listed > len(self._rest)",
+    "late = bool(lost)",
+    RECORDED,
+)
+plant(
+    "a key is handed over while the one before is read",
+    "deep:NoiseOnDevice.settle",
+    "self._done.synchronize()",
+    "pass",
+    RECORDED,
+)
+plant(
+    "after a step that broke off, a key is handed over while its own is read",
+    "deep:NoiseOnDevice.begin",
+    "self._done.record(torch.cuda.current_stream(self._where))",
+    "pass",
+    RECORDED,
+)
+plant(
+    "kernels work on numbers of another device, in no order with what makes them",
+    "deep:NoiseOnDevice.launch",
+    "if self._kernel is not None and each.device != self._where:",
+    "if False:",
     RECORDED,
 )

@@ -95,7 +95,7 @@ plant(
 )
 plant(
     "device: numbers that are none stay what they are",
-    "deep:stream.NoiseOnDevice.settle",
+    "deep:stream.NoiseOnDevice.complete",
     "torch.where(value.isfinite(), value, 0.0)",
     "value",
 )
@@ -341,4 +341,32 @@ plant(
     "sensitivity=_records(neighbours)",
     "sensitivity=1",
     "tests/laws/test_mechanisms.py -k 'step_noise and meets_its_budget'",
+)
+plant(
+    "device: what is left of a strip is taken for all of it",
+    "noise:strip_tables._excess",
+    "density / (density - law.leading * law.buckets[strip] / ALL_PREFIXES)",
+    "Fraction(1)",
+    "tests/noise/test_strip_tables.py",
+)
+plant(
+    "device: the series breaks off early",
+    "noise:strip_tables.strip_tables",
+    "range(TERMS + 1, 1, -1)",
+    "range(8, 1, -1)",
+    "tests/noise/test_strip_tables.py",
+)
+plant(
+    "device: densities are those of the middle of a strip",
+    "noise:strip_tables._excess",
+    "near = strip / law.leading",
+    "near = (strip + Fraction(1, 2**40)) / law.leading",
+    "tests/noise/test_strip_tables.py",
+)
+plant(
+    "device: thresholds are those of floats",
+    "noise:strip_tables.strip_tables",
+    "from_tails(law).thresholds()",
+    "strips._rest.thresholds()",
+    "tests/noise/test_strip_tables.py",
 )

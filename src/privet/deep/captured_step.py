@@ -28,8 +28,8 @@ class CapturedStep:
     """Steps of a training on batches of one form, recorded once and replayed: what a small model waits for is Python.
 
     `sum_of(pieces)` is the clipped sum of a step's records as `StepNoise` takes it; the device is at work on it while its
-    release is made ready. Between the noise and the optimizers the host looks at one number: whether the device has left
-    noise open. `descend(noisy)` moves the parameters.
+    release is made ready. `descend(noisy)` moves the parameters. The host waits for the noise of a step when the next one
+    begins: where it has to add some of it (one step in 10^12), the parameters go back, and are moved once more.
 
     **Guarantee:** none: a sum is protected by whoever releases it.
     **Sensitivity:** the clip of the engine, as of every engine.
@@ -64,12 +64,10 @@ class CapturedStep:
         self._flat, self._noisy, self._gradient = flat, torch.zeros_like(flat), torch.zeros_like(flat)
         self._divisor = torch.ones((), device=place)
         self.noise.begin(KeyedStream.fresh(), 0)  # thrown away with the sums of made-up records
-        self._noised, _ = captured(self._with_noise, place)
+        self._noised, _ = captured(lambda: self.noise.launch(self._flat, self._noisy), place)
+        self._moving: list[Tensor] = []  # what a recorded step of the optimizers changes, and what it was before
+        self._before, self._moved = torch.zeros(0, device=place), False
         self._update = self._recorded_update(place)
-
-    def _with_noise(self) -> None:
-        self._noisy.copy_(self._flat)
-        self.noise.launch(self._noisy)
 
     @property
     def batch(self) -> list[Tensor]:
@@ -78,6 +76,7 @@ class CapturedStep:
 
     def begin(self, other: Live, divisor: float) -> None:
         """Go on from the parameters and optimizers of another, whose memory is left alone."""
+        self.settle()
         self._divisor.fill_(divisor)
         with torch.no_grad():
             for name, each in self.live.parameters.items():
@@ -101,21 +100,31 @@ class CapturedStep:
         ]
         for name, each in spread(self._gradient, self.live.parameters).items():
             self.live.parameters[name].grad = each
+        for optimizer in self.live.optimizers:
+            optimizer.step()  # states come into being
+        states = [state for optimizer in self.live.optimizers for state in _states(optimizer)]
+        notes = [note for state in states for note in state.values() if isinstance(note, Tensor)]
+        self._moving = [each.detach() for each in self.live.parameters.values()] + notes
+        if any(each.dtype != torch.float32 for each in self._moving):
+            return None
+        self._before = torch.cat([each.reshape(-1) for each in self._moving])
         graph, _ = captured(self._stepped, place)
         with torch.no_grad():
             for each, old in zip(self.live.parameters.values(), before, strict=True):
                 each.copy_(old)
-            for optimizer, states in zip(self.live.optimizers, kept, strict=True):
-                _put_states(_states(optimizer), states)
+            for optimizer, old_states in zip(self.live.optimizers, kept, strict=True):
+                _put_states(_states(optimizer), old_states)
         return graph
 
     def _stepped(self) -> None:
+        torch.cat([each.reshape(-1) for each in self._moving], out=self._before)
         torch.div(self._noisy, self._divisor, out=self._gradient)
         for each in self.live.optimizers:
             each.step()
 
     def sum_of(self, pieces: Iterable[Fill]) -> "CapturedSum":
         """The clipped sum of the records of all pieces. It holds until the next one is asked for."""
+        self.settle()
         for number, fill in enumerate(pieces):
             before = self._flat.clone() if number else None
             fill(self._batch)
@@ -130,17 +139,22 @@ class CapturedStep:
 
     def protected(self, stream: KeyedStream) -> Tensor:
         """The last sum with the noise of step 0 of the stream, in memory that the next one uses again."""
+        self.settle()
         self.noise.begin(stream, 0)
         try:
             self._noised.replay()
-            self.noise.settle(self._noisy, stream, 0)
+            self.noise.complete(self._flat, self._noisy, stream, 0)
         except BaseException:
-            self._noisy.zero_()  # without all of its noise it is seen by nobody
+            self._noisy.fill_(
+                torch.nan
+            )  # whoever holds the memory of the last step does not go on with half of this one
             raise
         return self._noisy
 
     def descend(self, noisy: Tensor) -> None:
         """One step of the optimizers along a protected sum over the divisor."""
+        if self._update is None or noisy.data_ptr() != self._noisy.data_ptr():
+            self.settle()
         if noisy.data_ptr() != self._noisy.data_ptr():
             self._noisy.copy_(noisy)
         if self._update is None:
@@ -148,6 +162,17 @@ class CapturedStep:
             descend(self.live.parameters, [each.step for each in self.live.optimizers], self._gradient)
             self._back_in_place()
         else:
+            self._update.replay()
+            self._moved = True
+
+    def settle(self) -> None:
+        """Wait for the noise of the last step. Where some came late, the step of the optimizers is taken again."""
+        late, moved, self._moved = self.noise.settle(), self._moved, False
+        if late and moved and self._update is not None:
+            with torch.no_grad():
+                pieces = torch.split(self._before, [each.numel() for each in self._moving])
+                for each, old in zip(self._moving, pieces, strict=True):
+                    each.copy_(old.view(each.shape))
             self._update.replay()
 
     def _back_in_place(self) -> None:

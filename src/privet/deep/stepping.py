@@ -38,8 +38,12 @@ class Stepping(ABC):
     **Guarantee:** none: `exact_value` has no noise. **Sensitivity:** the clip of the engine.
     """
 
-    live: Live
     clip: float | None  # the norm that is followed, where the plan follows one
+
+    @property
+    @abstractmethod
+    def live(self) -> Live:
+        """The parameters and optimizers, with all noise of the last step."""
 
     @abstractmethod
     def exact_value(self, records: Records, ids: Array, coins: int) -> Any:
@@ -57,13 +61,17 @@ class OneByOne(Stepping):
     def __init__(
         self, plan: Plan, engine: Engine, live: Live, noise: StepNoise, state: State, piece: int, divisor: float
     ) -> None:
-        self.live, self.clip = live, state.get("clip")
+        self._live, self.clip = live, state.get("clip")
         self._plan, self._engine, self._noise = plan, engine, noise
         self._piece, self._divisor = piece, divisor
         # Past sums are secret: they end with this block, and no state holds them.
         self._mixing: Mixing | None = plan.sampling.mixing()
         (place,) = {each.device for each in live.parameters.values()}
         self._ready = _noise_there(plan, noise, place)
+
+    @property
+    def live(self) -> Live:
+        return self._live
 
     def exact_value(self, records: Records, ids: Array, coins: int) -> Any:
         if self.clip is not None:
@@ -92,8 +100,13 @@ class Captured(Stepping):
     """Steps that were recorded once, for as long as their training runs."""
 
     def __init__(self, step: CapturedStep, piece: int) -> None:
-        self.live, self.clip = step.live, None
+        self.clip = None
         self._step, self._piece = step, piece
+
+    @property
+    def live(self) -> Live:
+        self._step.settle()
+        return self._step.live
 
     def exact_value(self, records: Records, ids: Array, coins: int) -> Any:
         with nullcontext() if records.in_columns else own_stream(coins):  # what is recorded draws nothing
@@ -162,7 +175,8 @@ def try_noise(plan: Plan, noise: StepNoise, place: torch.device) -> None:
     """Noise on made-up sums, where it is drawn on a device: what is missing there is found before anything is paid."""
     there = _noise_there(plan, noise, place)
     if there is not None:
-        there.add_(torch.zeros(noise.dimension, device=place), KeyedStream.fresh(), 0)
+        zeros = torch.zeros(noise.dimension, device=place)
+        there.added(zeros, torch.empty_like(zeros), KeyedStream.fresh(), 0)
 
 
 def can_be_captured(plan: Plan, start: Start, way: str) -> bool:

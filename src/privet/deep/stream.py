@@ -14,16 +14,16 @@ import torch
 
 from privet._face import installed
 from privet._numerics import Array
-from privet.errors import InternalError, InvalidData, InvalidParameter
+from privet.errors import InvalidData, InvalidParameter
 from privet.noise import Grid, KeyedStream
 from privet.noise.keyed import COINS, NOISE, strips_of, threshold
+from privet.noise.strip_tables import strip_tables
 
 Device = torch.device | str
 
 _CONSTANTS = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)
 _MASK = 0xFFFFFFFF
 _LOWEST = -(2**63)
-_LEFT = 1024  # numbers that floats leave open in one step: one is rare
 _FARTHEST = 2.0**61  # steps of a sum saturate here, as in StepNoise
 
 
@@ -80,24 +80,24 @@ def rounded_gaussian(
     >>> rounded_gaussian(KeyedStream(bytes(32)), 0, 4, sigma=10**6).dtype
     torch.float64
     """
-    out = torch.zeros(count, dtype=torch.float64, device=device)
-    NoiseOnDevice(sigma, Grid(0), count, device).add_(out, stream, step)
-    return out
+    zeros = torch.zeros(count, dtype=torch.float64, device=device)
+    return NoiseOnDevice(sigma, Grid(0), count, device).added(zeros, torch.empty_like(zeros), stream, step)
 
 
 @final
 class NoiseOnDevice:
-    """Normal noise of `sigma` whole steps of a grid, added in place to `count` numbers: step after step the same memory.
+    """Normal noise of `sigma` whole steps of a grid for `count` numbers: step after step the same memory.
 
-    On CUDA two kernels do it, and `launch` alone may stand in a captured graph; then `settle` must follow before anything
-    looks at the numbers, since it adds the noise that floats could not decide (one number in a billion). Elsewhere the
+    On CUDA two kernels add it, and `launch` alone may stand in a captured graph: `begin` comes before it, `complete` after
+    it. The host need not wait: what comes out lies apart from the sums, and a number whose noise 64 bits do not decide (one
+    in 10^18) is no number there until `settle`, which the next `begin` asks too, has waited and added it. Elsewhere the
     host's cipher serves.
 
     **Guarantee:** the exact law, bit for bit that of `KeyedStream.rounded_gaussian`. **Reference:** proof note noise/keyed.
 
-    >>> numbers = torch.zeros(3, dtype=torch.float64)
-    >>> NoiseOnDevice(2**20, Grid(0), 3).add_(numbers, KeyedStream(bytes(32)), 0)
-    >>> bool((numbers.numpy() == KeyedStream(bytes(32)).rounded_gaussian(0, 3, sigma=2**20)).all())
+    >>> zeros = torch.zeros(3, dtype=torch.float64)
+    >>> made = NoiseOnDevice(2**20, Grid(0), 3).added(zeros, torch.empty_like(zeros), KeyedStream(bytes(32)), 0)
+    >>> bool((made.numpy() == KeyedStream(bytes(32)).rounded_gaussian(0, 3, sigma=2**20)).all())
     True
     """
 
@@ -107,7 +107,8 @@ class NoiseOnDevice:
         """`divisor` is a public number that what comes out is divided by."""
         if count > 2**32:
             raise InvalidParameter("places of a stream are counted in 32 bits: at most 2^32 numbers get noise at once")
-        self._strips, self.count, self._where = strips_of(sigma), count, torch.device(device)
+        self._strips, self.count, where = strips_of(sigma), count, torch.device(device)
+        self._where = torch.device("cuda", torch.cuda.current_device()) if str(where) == "cuda" else where
         self.sigma, self.grid = self._strips.sigma, grid
         self._per_step, self._scale = math.ldexp(1.0, -grid.exponent), grid.width / divisor
         self._kernel = _kernel() if self._where.type == "cuda" and count else None
@@ -115,7 +116,7 @@ class NoiseOnDevice:
             self._prepare()
 
     def _prepare(self) -> None:
-        strips, made = self._strips, self._strips.tables()
+        strips, made = self._strips, strip_tables(self._strips)
         share = self.count * strips.law.left / 2**16
         room = int(1.1 * share + 20.0 * math.sqrt(share)) + 64  # more is listed once in e^150 steps
         self._known = torch.zeros(12, dtype=torch.int32, device=self._where)
@@ -123,64 +124,84 @@ class NoiseOnDevice:
         self._whole = torch.tensor(
             [strips.shift, int(strips.bounded) >> 48, len(made["high"])], dtype=torch.int64, device=self._where
         )
-        fall = -1.0 / float(strips.law.leading) ** 2
-        self._floats = torch.tensor([self._per_step, self._scale, fall], dtype=torch.float64, device=self._where)
+        self._floats = torch.tensor([self._per_step, self._scale], dtype=torch.float64, device=self._where)
         kinds = {name: np.int16 if name == "strips" else each.dtype for name, each in made.items()}
         self._tables = {name: torch.from_numpy(each.astype(kinds[name])).to(self._where) for name, each in made.items()}
         self.counts = torch.zeros(2, dtype=torch.int32, device=self._where)
         self._rest = torch.zeros(room, dtype=torch.int64, device=self._where)
         self._seen = torch.zeros(2, dtype=torch.int32, device="cpu").pin_memory()
-        self._left = torch.zeros(_LEFT, dtype=torch.int64, device=self._where)
+        self._done = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        self._under_way: tuple[torch.Tensor, torch.Tensor, KeyedStream, int] | None = None
 
-    def add_(self, numbers: torch.Tensor, stream: KeyedStream, step: int) -> None:
-        """The numbers on the grid with the noise of a step, in their place."""
+    def added(self, sums: torch.Tensor, out: torch.Tensor, stream: KeyedStream, step: int) -> torch.Tensor:
+        """The sums on the grid with the noise of a step, in `out`."""
         self.begin(stream, step)
-        self.launch(numbers)
-        self.settle(numbers, stream, step)
+        self.launch(sums, out)
+        self.complete(sums, out, stream, step)
+        self.settle()
+        return out
 
     def begin(self, stream: KeyedStream, step: int) -> None:
-        """Hand the key and the step to the device."""
+        """Hand the key and the step to the device, once it has done with those before."""
         if not 0 <= step < 2**64:
             raise InvalidParameter("steps of a stream are counted in 64 bits")
+        self.settle()
         if self._kernel is not None:
             given = (*stream.secret_words(), NOISE, step & _MASK, step >> 32, 0)
             self._told.numpy()[:] = self._kernel.signed(given)
-            self._known.copy_(self._told, non_blocking=True)  # the step before was settled: nothing reads it
+            self._known.copy_(self._told, non_blocking=True)
+            self._done.record(torch.cuda.current_stream(self._where))  # whoever begins again waits for this copy
 
-    def launch(self, numbers: torch.Tensor) -> None:
-        """The noise of the step that was begun, on the device: not all of it before `settle`."""
-        if numbers.shape != (self.count,) or not numbers.is_contiguous() or not numbers.is_floating_point():
-            raise InvalidData(f"the numbers must be one row of {self.count} floats")
+    def launch(self, sums: torch.Tensor, out: torch.Tensor) -> None:
+        """The noise of the step that was begun, on the device."""
+        for each in (sums, out):
+            if each.shape != (self.count,) or not each.is_contiguous() or not each.is_floating_point():
+                raise InvalidData(f"the numbers must be one row of {self.count} floats")
+            if self._kernel is not None and each.device != self._where:
+                raise InvalidData(f"the numbers must lie on {self._where}, where their noise is made")
+        if self.count and sums.data_ptr() == out.data_ptr():
+            raise InvalidData("what comes out must lie apart from the sums, which are still read")
         if self._kernel is not None:
             self.counts.zero_()
             with torch.cuda.device(self._where):  # a kernel goes to the current device, wherever its numbers lie
                 self._kernel.kernel_noise(
-                    numbers, self._known, self._whole, self._floats, self._tables, self.counts, self._rest, self._left
+                    sums, out, self._known, self._whole, self._floats, self._tables, self.counts, self._rest
                 )
             self._seen.copy_(self.counts, non_blocking=True)
 
-    def settle(self, numbers: torch.Tensor, stream: KeyedStream, step: int) -> None:
-        """The noise of all numbers that the device left open."""
+    def complete(self, sums: torch.Tensor, out: torch.Tensor, stream: KeyedStream, step: int) -> None:
+        """It follows `launch`, or the graph that has it: all noise where no kernel adds it."""
         if self._kernel is None:
-            many = np.arange(self.count)
-        else:
-            torch.cuda.current_stream(self._where).synchronize()
-            listed, left = self._seen.tolist()
-            if listed > len(self._rest) or left > _LEFT:
-                raise InternalError("more numbers need several words than chance allows: the step is lost")
-            if not left:
-                return
-            many = self._left[:left].cpu().numpy()
-        drawn = torch.from_numpy(self._noise_at(many, stream, step))
-        at = torch.from_numpy(many).to(self._where)
-        value = numbers[at].cpu().double().mul_(self._per_step).round_()
-        whole = torch.where(value.isfinite(), value, 0.0).clamp_(-_FARTHEST, _FARTHEST).to(torch.int64)
-        numbers[at] = ((whole + drawn).double() * self._scale).to(numbers)
+            drawn = stream.rounded_gaussian(step, self.count, sigma=self._strips.sigma)
+            self._add(sums, out, torch.arange(self.count), drawn)
+            return
+        self._under_way = sums, out, stream, step
+        self._done.record(torch.cuda.current_stream(self._where))
 
-    def _noise_at(self, places: Array, stream: KeyedStream, step: int) -> Array:
+    def settle(self) -> bool:
+        """Wait for the device, and add the noise that it could not decide: True where there was any, which then came out
+        late.
+        """
         if self._kernel is None:
-            return stream.rounded_gaussian(step, self.count, sigma=self._strips.sigma)
-        return stream.rest_of(step, places, self._strips)
+            return False
+        self._done.synchronize()
+        given, late = self._under_way, False
+        if given is not None:
+            listed, lost = self._seen.tolist()
+            late = bool(lost) or listed > len(self._rest)
+            if late:
+                sums, out, stream, step = given
+                places = out.isnan().nonzero()[:, 0]
+                self._add(sums, out, places, stream.rest_of(step, places.cpu().numpy(), self._strips))
+        self._under_way = None
+        return late
+
+    def _add(self, sums: torch.Tensor, out: torch.Tensor, places: torch.Tensor, drawn: Array) -> None:
+        """Some numbers by the host."""
+        places = places.to(sums.device)
+        value = sums[places].cpu().double().mul(self._per_step).round_()
+        whole = torch.where(value.isfinite(), value, 0.0).clamp_(-_FARTHEST, _FARTHEST).to(torch.int64)
+        out[places] = ((whole + torch.from_numpy(drawn)).double() * self._scale).to(out)
 
 
 def _blocks(given: tuple[int, ...], blocks: int, device: torch.device) -> torch.Tensor:

@@ -1,15 +1,16 @@
 """ChaCha20 and the noise of a step as Triton kernels: the same bits as `noise.KeyedStream`, without a number in between.
 
 Noise takes two kernels. The first makes a word for every number and adds the noise of those that one word decides, 99 in
-100; the others are listed, and the second gives each of them words of its own. Comparisons that floats cannot decide are
-left open, and listed in turn for the host.
+100; the others are listed, and the second gives each of them words of its own, and compares whole numbers. What comes out
+lies apart from the sums, and is no number before its noise is there: what 64 bits cannot decide, one in 10^18, is left so
+for the host.
 """
 
 import torch
 
 from privet.errors import MissingExtra
 from privet.noise.keyed import REST, TURN
-from privet.noise.strips import MARGIN, SURE
+from privet.noise.strip_tables import CLOSE, TERMS
 
 try:
     import triton
@@ -21,8 +22,8 @@ _SIZE, _WARPS = 256, 8  # blocks of the cipher to a program, and its warps: the 
 _FEW = 32  # places that need words of their own to a program
 _STEPS = 12  # of the search for a strip: there are fewer than 2^12
 _REST, _TURN = tl.constexpr(REST), tl.constexpr(TURN)
-_MARGIN, _SURE, _UNIT = tl.constexpr(MARGIN), tl.constexpr(SURE), tl.constexpr(2.0**-64)
-_ROUNDS, _WHOLE, _FARTHEST = tl.constexpr(1.5 * 2.0**52), tl.constexpr(2.0**51), tl.constexpr(2.0**61)
+_CLOSE, _TERMS = tl.constexpr(CLOSE), tl.constexpr(TERMS)
+_WHOLE, _FARTHEST = tl.constexpr(2.0**52), tl.constexpr(2.0**61)
 
 
 def signed(values: tuple[int, ...]) -> list[int]:
@@ -40,24 +41,24 @@ def kernel_words(given: tuple[int, ...], blocks: int, device: torch.device) -> t
 
 def kernel_noise(
     sums: torch.Tensor,
+    out: torch.Tensor,
     known: torch.Tensor,
     whole: torch.Tensor,
     floats: torch.Tensor,
     tables: dict[str, torch.Tensor],
     counts: torch.Tensor,
     rest: torch.Tensor,
-    left: torch.Tensor,
 ) -> None:
-    """Sums on the grid with their noise, in the place of the sums. `counts` (zeros before) and `rest` list the places that
-    one word did not decide, and `left` those that are left to the host: these hold their sums still.
+    """Sums on the grid with their noise, in `out`. `counts` (zeros before) are the numbers that one word did not decide,
+    whose places are in `rest`, and of those that stay undecided.
     """
     many, most = sums.numel(), rest.numel()
     _noise[(triton.cdiv(many, 8 * _SIZE),)](
-        sums, known, whole, floats, tables["strips"], counts, rest, many, most, SIZE=_SIZE, num_warps=_WARPS
+        sums, out, known, whole, floats, tables["strips"], counts, rest, many, most, SIZE=_SIZE, num_warps=_WARPS
     )
     _others[(triton.cdiv(most, _FEW),)](
-        sums, known, whole, floats, tables["low"], tables["high"], tables["near"], tables["taken"],
-        counts, rest, left, most, left.numel(), SIZE=_FEW, STEPS=_STEPS, num_warps=1,
+        sums, out, known, whole, floats, tables["low"], tables["high"], tables["share"], tables["fall"], tables["half"],
+        tables["series"], counts, rest, most, SIZE=_FEW, STEPS=_STEPS, num_warps=1,
     )  # fmt: skip
 
 
@@ -139,20 +140,21 @@ def _chacha(out: tl.tensor, known: tl.tensor, many: tl.tensor, SIZE: tl.constexp
 
 
 @triton.jit  # type: ignore[misc, untyped-decorator, unused-ignore]
-def _add(sums: tl.tensor, at: tl.tensor, drawn: tl.tensor, here: tl.tensor, floats: tl.tensor) -> tl.tensor:
-    """Sums in whole steps, as `StepNoise` rounds them, and noise: in their place, times a public number."""
+def _sum(sums: tl.tensor, at: tl.tensor, drawn: tl.tensor, here: tl.tensor, floats: tl.tensor) -> tl.tensor:
+    """Sums in whole steps, as `StepNoise` rounds them, and noise, times a public number; elsewhere no numbers."""
     value = tl.load(sums + at, mask=here, other=0.0).to(tl.float64) * tl.load(floats)
     size = tl.abs(value)
-    steps = tl.where(size < _WHOLE, (value + _ROUNDS) - _ROUNDS, value)  # half goes to even; large ones are whole
-    steps = tl.where(size < float("inf"), steps, 0.0)  # neither is what is no number
-    steps = tl.minimum(tl.maximum(steps, -_FARTHEST), _FARTHEST)
+    whole = tl.where(size < _WHOLE, (size + _WHOLE) - _WHOLE, size)  # half goes to even; large ones are whole
+    whole = tl.where(size < float("inf"), tl.minimum(whole, _FARTHEST), 0.0)  # neither is what is no number
+    steps = tl.where(value < 0.0, -whole, whole)
     total = steps.to(tl.int64) + drawn
-    tl.store(sums + at, (total.to(tl.float64) * tl.load(floats + 1)).to(sums.dtype.element_ty), mask=here)
+    return tl.where(here, total.to(tl.float64) * tl.load(floats + 1), float("nan"))
 
 
 @triton.jit  # type: ignore[misc, untyped-decorator, unused-ignore]
 def _noise(
     sums: tl.tensor,
+    out: tl.tensor,
     known: tl.tensor,
     whole: tl.tensor,
     floats: tl.tensor,
@@ -173,7 +175,9 @@ def _noise(
     strip = tl.load(strips + prefix).to(tl.int64)
     place = ((words & 0xFFFFFFFFFFFF) >> (47 - shift).to(tl.uint64)).to(tl.int64)
     far = inside & (prefix >= tl.load(whole + 1).to(tl.int32))
-    _add(sums, at, (strip << shift) + ((place + 1) >> 1), inside & (far == 0), floats)
+    near = inside & (far == 0)
+    value = _sum(sums, at, (strip << shift) + ((place + 1) >> 1), near, floats)
+    tl.store(out + at, value.to(out.dtype.element_ty), mask=inside)
     listed = far.to(tl.int32)
     to = tl.atomic_add(counts, tl.sum(listed, 0)) + tl.cumsum(listed, 0) - 1
     tl.store(rest + to, at, mask=far & (to < most))
@@ -186,35 +190,48 @@ def _tried(
     kept: tl.tensor,
     place: tl.tensor,
     coin: tl.tensor,
-    strip: tl.tensor,
-    near: tl.tensor,
-    taken: tl.tensor,
+    share: tl.tensor,
     fall: tl.tensor,
+    half: tl.tensor,
+    series: tl.tensor,
 ) -> tl.tensor:
-    """One more place and its coin: kept, passed over, or too close for floats."""
-    v = place.to(tl.float64) * _UNIT
-    chance = (near * tl.exp(v * (strip + 0.5 * v) * fall) - taken) / (near - taken)
-    point = coin.to(tl.float64) * _UNIT
-    heads = (done == 0) & (point < chance - _MARGIN)
-    close = (done == 0) & (heads == 0) & ((point > chance + _MARGIN) == 0)
+    """One more place and its coin: kept, passed over, or too close for 64 bits. Half of what the chance lacks to 1 is held
+    against half of what the coin does, in units of 2^-64 (`noise.strip_tables`).
+    """
+    room = ~coin >> 1
+    far = tl.umulhi(place, ~tl.umulhi(~place, share))  # v (2c + v) / (2c + 1)
+    fallen = tl.umulhi(far, fall)
+    # (1 - exp(-t)) / t lies between 1 - t/2 and t^2/6 more, which decides nearly all
+    least = tl.umulhi(tl.umulhi(far, ~(fallen >> 1)), half)
+    most = least + (tl.umulhi(fallen, fallen) >> 3)
+    heads = (done == 0) & (most + _CLOSE <= room)
+    close = (done == 0) & (heads == 0) & (least <= room + _CLOSE)
+    if tl.max(close.to(tl.int32), 0) > 0:
+        rest = fallen ^ fallen
+        for k in range(_TERMS):  # 1/2! - t (1/3! - t (1/4! - ...
+            rest = tl.load(series + k).to(tl.uint64, bitcast=True) - tl.umulhi(fallen, rest)
+        lack = tl.umulhi(tl.umulhi(far, ~tl.umulhi(fallen, rest)), half)
+        heads = (done == 0) & (lack + _CLOSE <= room)
+        close = (done == 0) & (heads == 0) & (lack <= room + _CLOSE)
     return done | heads | close, open_ | close, tl.where(heads, place, kept)
 
 
 @triton.jit  # type: ignore[misc, untyped-decorator, unused-ignore]
 def _others(
     sums: tl.tensor,
+    out: tl.tensor,
     known: tl.tensor,
     whole: tl.tensor,
     floats: tl.tensor,
     low: tl.tensor,
     high: tl.tensor,
-    nears: tl.tensor,
-    takens: tl.tensor,
+    shares: tl.tensor,
+    falls: tl.tensor,
+    halves: tl.tensor,
+    series: tl.tensor,
     counts: tl.tensor,
     rest: tl.tensor,
-    left: tl.tensor,
     most: tl.tensor,
-    room: tl.tensor,
     SIZE: tl.constexpr,
     STEPS: tl.constexpr,
 ) -> tl.tensor:
@@ -234,26 +251,27 @@ def _others(
             below = tl.load(high + middle).to(tl.uint64, bitcast=True) < w0
             index = tl.where(below & (index < end), middle + 1, index)
             end = tl.where(below, end, middle)
-        near, taken = tl.load(nears + index), tl.load(takens + index)
-        open_ = (w0 >= tl.load(low + index).to(tl.uint64, bitcast=True)) | (near <= _SURE)
+        share = tl.load(shares + index).to(tl.uint64, bitcast=True)
+        fall = tl.load(falls + index).to(tl.uint64, bitcast=True)
+        half = tl.load(halves + index).to(tl.uint64, bitcast=True)
+        open_ = w0 >= tl.load(low + index).to(tl.uint64, bitcast=True)
         done = (here == 0) | open_
         kept = w0 ^ w0
-        strip, fall = index.to(tl.float64), tl.load(floats + 2)
-        done, open_, kept = _tried(done, open_, kept, w2, w3, strip, near, taken, fall)
-        done, open_, kept = _tried(done, open_, kept, w4, w5, strip, near, taken, fall)
-        done, open_, kept = _tried(done, open_, kept, w6, w7, strip, near, taken, fall)
+        done, open_, kept = _tried(done, open_, kept, w2, w3, share, fall, half, series)
+        done, open_, kept = _tried(done, open_, kept, w4, w5, share, fall, half, series)
+        done, open_, kept = _tried(done, open_, kept, w6, w7, share, fall, half, series)
         side = (w1 & 1).to(tl.int64)
         while tl.min(done.to(tl.int32), 0) == 0:
             turn += _TURN
             w0, w1, w2, w3, w4, w5, w6, w7 = _block(known, turn, count)
-            done, open_, kept = _tried(done, open_, kept, w0, w1, strip, near, taken, fall)
-            done, open_, kept = _tried(done, open_, kept, w2, w3, strip, near, taken, fall)
-            done, open_, kept = _tried(done, open_, kept, w4, w5, strip, near, taken, fall)
-            done, open_, kept = _tried(done, open_, kept, w6, w7, strip, near, taken, fall)
+            done, open_, kept = _tried(done, open_, kept, w0, w1, share, fall, half, series)
+            done, open_, kept = _tried(done, open_, kept, w2, w3, share, fall, half, series)
+            done, open_, kept = _tried(done, open_, kept, w4, w5, share, fall, half, series)
+            done, open_, kept = _tried(done, open_, kept, w6, w7, share, fall, half, series)
         shift = tl.load(whole)
         steps = ((kept >> (63 - shift).to(tl.uint64)).to(tl.int64) + 1) >> 1
         drawn = (index.to(tl.int64) << shift) + steps
-        _add(sums, place, (drawn ^ -side) + side, here & (open_ == 0), floats)
-        asked = here & open_
-        to = tl.atomic_add(counts + 1 + index * 0, 1, mask=asked)
-        tl.store(left + to, place, mask=asked & (to < room))
+        value = _sum(sums, place, (drawn ^ -side) + side, here & (open_ == 0), floats)
+        tl.store(out + place, value.to(out.dtype.element_ty), mask=here)
+        lost = tl.sum((here & open_).to(tl.int32), 0)
+        tl.atomic_add(counts + 1, lost, mask=lost > 0)

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, final
 
+import torch
 from torch import Tensor
 
 from privet._numerics import Array
@@ -56,7 +57,6 @@ class SumOnDevice(ABC):
 class ComputedSum(SumOnDevice):
     """A sum that is at hand.
 
-    >>> import torch
     >>> held = ComputedSum(torch.zeros(2), NoiseOnDevice(2**20, Grid(-20), 2))
     >>> held.protected(Fraction(2**20), Grid(-20), KeyedStream(bytes(32))).shape
     torch.Size([2])
@@ -70,6 +70,5 @@ class ComputedSum(SumOnDevice):
         return self._total
 
     def _protected(self, stream: KeyedStream) -> Tensor:
-        out = self._total.detach().clone()
-        self.noise.add_(out, stream, 0)
-        return out
+        total = self._total.detach()
+        return self.noise.added(total, torch.empty_like(total), stream, 0)

@@ -131,7 +131,7 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                         del value  # the step needs the memory
                         stepping.descend(noisy)
                         del noisy
-                        average, done = self._averaged(average, stepping.live, done), done + 1
+                        average, done = self._averaged(average, stepping, done), done + 1
                         work.advance()
             after = self.start.state_after(
                 stepping.live,
@@ -188,12 +188,12 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
         mixed = self.plan.correlated or isinstance(self.plan.clip, AdaptiveQuantile)
         return added if mixed or self.start.wide else replace(added, single=True)
 
-    def _averaged(self, average: Any, live: Any, done: int) -> Any:
+    def _averaged(self, average: Any, stepping: Stepping, done: int) -> Any:
         """A running mean of the weights, which begins as their plain mean."""
         if self.average is None:
             return None
         decay = min(self.average, (1.0 + done) / (10.0 + done))
-        now = {name: each.detach().double() for name, each in live.parameters.items()}
+        now = {name: each.detach().double() for name, each in stepping.live.parameters.items()}
         if average is None:
             return {name: each.clone() for name, each in now.items()}
         return {name: average[name].mul_(decay).add_(each.mul(1.0 - decay)) for name, each in now.items()}

@@ -128,7 +128,7 @@ class KeyedStream:
         return out
 
     def rest_of(self, step: int, places: NDArray[np.int64], strips: Strips) -> NDArray[np.int64]:
-        """The noise of places whose words belong to no rectangle: also of those that a twin on a device leaves open."""
+        """The noise of places whose words belong to no rectangle."""
         return strips.outside_each(_OfPlaces(self, step, places), len(places))
 
     def scattered(self, domain: int, step: int, places: NDArray[np.int64]) -> Words:

@@ -30,7 +30,7 @@ BUCKETS = 16  # bits of a word that choose a rectangle
 PLACE = 64 - BUCKETS  # bits that are the place in it
 MARGIN = 2.0**-30  # of a coin, a quotient of differences of densities: 64 ulp of these, blown up by 2^15 at most
 SURE = 2.0**-60  # densities below it, over that at 0, are left to exact coins
-_ALL = 1 << BUCKETS  # prefixes of a word
+ALL_PREFIXES = 1 << BUCKETS  # of words
 _PIECE = 1 << 14  # words worked on at a time: they stay in the cache
 _TRIES = 3  # places at a time, of draws whose first place was not kept: about two in three are
 _SHORT = 32  # bits of a place that is kept as a double, not as the last bits of a word
@@ -54,7 +54,7 @@ class LeftOver(Tails):
     @property
     def left(self) -> int:
         """The number of prefixes that belong to no rectangle."""
-        return _ALL - 2 * sum(self.buckets)
+        return ALL_PREFIXES - 2 * sum(self.buckets)
 
     def upper(self, m: int, bits: int) -> tuple[int, int]:
         x, inside = m / self.leading, 2 * sum(self.buckets[m:])
@@ -75,7 +75,7 @@ class LeftOver(Tails):
         inside = np.zeros(len(m))
         sums = np.cumsum(np.array(self.buckets[::-1], dtype=np.float64))[::-1]
         inside[: len(sums) - 1] = 2.0 * sums[1:]
-        return np.maximum(2.0 * _ALL * ndtr(-m / float(self.leading)) - inside, 0.0) / self.left
+        return np.maximum(2.0 * ALL_PREFIXES * ndtr(-m / float(self.leading)) - inside, 0.0) / self.left
 
 
 class OwnWords(ABC):
@@ -107,19 +107,19 @@ class Strips:
         leading = sigma / 2**self.shift
         edges = np.arange(1, int(5 * leading) + 1) / float(leading)
         heights = np.exp(-0.5 * edges * edges) / (np.sqrt(2.0 * np.pi) * float(leading))  # at the far end of each strip
-        buckets = np.floor(heights * (_FLOORS * _ALL)).astype(np.int64)
+        buckets = np.floor(heights * (_FLOORS * ALL_PREFIXES)).astype(np.int64)
         buckets = buckets[buckets > 0]
         self.law = LeftOver(leading, tuple(buckets.tolist()))
         self._rest: InversionTable = from_floats(self.law, self.law.floats(), _TAIL_MARGIN)
         # the heights of rectangles in units of the density at 0; a strip without one comes last
-        self._taken = np.append(buckets, 0) * (float(leading) * math.sqrt(2.0 * math.pi) / _ALL)
+        self._taken = np.append(buckets, 0) * (float(leading) * math.sqrt(2.0 * math.pi) / ALL_PREFIXES)
         self._steep, self._base, self._margins = self._slopes()
         right = np.repeat(np.arange(len(buckets)), buckets)
         strips = np.concatenate([right, ~right, np.zeros(self.law.left, dtype=np.int64)])
-        self.bounded = np.uint64((_ALL - self.law.left) << PLACE)  # words from here on belong to no rectangle
+        self.bounded = np.uint64((ALL_PREFIXES - self.law.left) << PLACE)  # words from here on belong to no rectangle
         # what is added to the first bits of a word, in half steps: the near end of its strip, less the prefix that chose
         # it, and half a step, so that what is cut off then is cut off half up
-        self._offsets = ((strips - np.arange(_ALL)) << (self.shift + 1)) + 1
+        self._offsets = ((strips - np.arange(ALL_PREFIXES)) << (self.shift + 1)) + 1
         self._kept_middles: tuple[float, Array] | None = None
 
     def sample(self, stream: Stream, count: int, out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
@@ -174,9 +174,8 @@ class Strips:
         """
         kept = self._kept_middles  # looked at once: another thread may keep those of another unit
         if kept is None or kept[0] != unit:
-            strips = (self._offsets >> (self.shift + 1)) + np.arange(_ALL)
             half = math.ldexp(unit * (2**_SHORT + 1), self.shift - _SHORT - 1)
-            kept = self._kept_middles = unit, strips * math.ldexp(unit, self.shift) + half
+            kept = self._kept_middles = unit, self.of_prefixes() * math.ldexp(unit, self.shift) + half
         return kept[1]
 
     def inside(
@@ -252,20 +251,9 @@ class Strips:
             heads[i] = Refined(finer, int(coins[i]), 64).below(self._coin(finer, int(strips[i]), int(places[i])))
         return heads
 
-    def tables(self) -> dict[str, NDArray[np.int64] | Array]:
-        """Tables for a twin of `inside` and `outside_each` on another device: the strip of every
-        prefix, the thresholds of strips of what is left, the density at the near end of each of these strips and the part
-        of it that its rectangle has.
-        """
-        low, high = self._rest.thresholds()
-        places = np.arange(len(high))
-        return {
-            "strips": (self._offsets >> (self.shift + 1)) + np.arange(_ALL),
-            "low": low.view(np.int64),
-            "high": high.view(np.int64),
-            "near": self._near(places),
-            "taken": self._taken[np.minimum(places, len(self._taken) - 1)],
-        }
+    def of_prefixes(self) -> NDArray[np.int64]:
+        """The strip of every prefix of a word, for twins on other devices; of those that belong to no rectangle, any."""
+        return (self._offsets >> (self.shift + 1)) + np.arange(ALL_PREFIXES)
 
     def _near(self, strips: NDArray[np.int64]) -> Array:
         near: Array = np.exp(strips * strips * (-0.5 / float(self.law.leading) ** 2))
@@ -302,7 +290,7 @@ class Strips:
         def density(x: Fraction, bits: int) -> tuple[int, int]:
             """2^bits of density over `leading`, less the rectangle: positive, as the rectangle lies below the curve."""
             low, high = normal_density(x.numerator, x.denominator, bits)
-            taken = (buckets << bits) * unit / _ALL
+            taken = (buckets << bits) * unit / ALL_PREFIXES
             return low - math.ceil(taken), high - math.floor(taken)
 
         def enclosure(bits: int) -> tuple[int, int]:
@@ -334,7 +322,7 @@ class _Others:
         if self._process != process():  # a child of a fork: what is kept here is handed out by the parent
             self._forget()
         if count > len(self._kept):
-            share = left * self._strips.law.left / _ALL
+            share = left * self._strips.law.left / ALL_PREFIXES
             more = count - len(self._kept) + int(share + 2.0 * math.sqrt(share))
             self._kept = np.concatenate([self._kept, self._strips.outside(self._stream, more)])
             self._stream.drop()
