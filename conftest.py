@@ -29,8 +29,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["MPLBACKEND"] = "Agg"
 
 # Examples in docstrings of a room whose package is missing cannot run; its tests say so themselves.
-collect_ignore_glob = [] if find_spec("torch") else ["src/privet/deep/*", "src/privet/pate/gans/*"]
-collect_ignore_glob += ["src/privet/deep/stream_kernel.py"]  # no examples, and Triton says a page at the end of a process
+WITH_TORCH = [
+    "src/privet/deep/*",
+    "src/privet/pate/gans/*",
+    "src/privet/pate/student_network.py",
+    "tests/deep/[!_t]*.py",
+]
+collect_ignore_glob = [] if find_spec("torch") else WITH_TORCH
+collect_ignore_glob += [
+    "src/privet/deep/stream_kernel.py"
+]  # no examples, and Triton says a page at the end of a process
 
 SLOW_SECONDS = 3600.0
 

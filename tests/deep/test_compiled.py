@@ -1,5 +1,7 @@
 """The compiled engine: the sums of book-keeping, from a program that was recorded on made-up records."""
 
+import warnings
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -107,6 +109,20 @@ def test_a_chunk_serves_batches_of_any_size():
     found = engine(dict(model.named_parameters()), inputs, targets, everyone)
     assert by_hand.furthest(found, by_hand.clipped_sum(model, losses, inputs, targets, everyone, 0.3)) < 1e-5
     assert len(engine._programs) == 2
+
+
+def test_what_a_compiler_warns_of_is_not_said_to_the_user():
+    """On a device with TensorFloat32 it recommends rough products, which sums must not have."""
+
+    def warns(graph, example):
+        warnings.warn("rough products are not enabled", stacklevel=2)
+        return graph
+
+    model, (inputs, targets) = network(), batch(5)
+    engine = Compiled(ExampleLosses(model, losses), deep.Flat(0.3), None, backend=warns)
+    everyone = torch.ones(5, dtype=torch.bool)
+    found = engine(dict(model.named_parameters()), inputs, targets, everyone)  # no error
+    assert by_hand.furthest(found, by_hand.clipped_sum(model, losses, inputs, targets, everyone, 0.3)) < 1e-5
 
 
 def test_a_model_whose_way_depends_on_values_is_refused():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from privet._face import installed
 from privet.mechanisms import mechanism
 from privet.privacy import serial
 from privet.queries import aggregate
@@ -19,12 +20,15 @@ from privet.tables.engines import engine
 from tests.docs.markdown import ROOT, Block, blocks, pages
 from tests.docs.outputs import EXACT, NOISY, agree, rewritten, run_page, run_python
 
+TORCH = re.compile(r"^(import torch|from privet import .*\bdeep\b)", re.MULTILINE)
 LANGUAGES = {"python", "py", "console", "sh", "text", "toml", "json", "sql"}
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if not installed("torch") and TORCH.search(page.read_text(encoding="utf-8")):
+        pytest.skip("needs torch")
     # What a page registers is forgotten at its end.
     monkeypatch.setattr(serial, "_KINDS", dict(serial._KINDS))
     monkeypatch.setattr(mechanism, "_REGISTRY", dict(mechanism._REGISTRY))

@@ -12,6 +12,7 @@ COMPILED = "tests/deep/test_compiled.py"
 RECIPES = "tests/deep/test_recipes.py"
 RANKS = "tests/deep/test_ranks.py"
 RECORDED = "tests/deep/test_recorded_fits.py"
+LATE = "tests/deep/test_late_noise.py"
 DEEP_ENGINES = Table(RULES, ENGINES, MARGIN, BOOKKEEPING, ISOLATION)
 plant = DEEP_ENGINES.plant
 
@@ -348,68 +349,68 @@ plant(
     "deep:Captured.live",
     "self._step.settle()",
     "pass",
-    RECORDED,
+    LATE,
 )
 plant(
     "the next step begins before the noise of the last one is whole",
     "deep:CapturedStep.sum_of",
     "self.settle()",
     "pass",
-    RECORDED,
+    LATE,
 )
 plant(
     "a step whose noise came late is not taken again",
     "deep:CapturedStep.settle",
     "if late and moved",
     "if False",
-    RECORDED,
+    LATE,
 )
 plant(
     "a step is taken again from where it led",
     "deep:CapturedStep.settle",
     "each.copy_(old.view(each.shape))",
     "pass",
-    RECORDED,
+    LATE,
 )
 plant(
     "a step is taken again with the momentum that it left",
-    "deep:CapturedStep._recorded_update",
+    "deep:CapturedStep._graph_of_a_step",
     "+ notes",
     "+ []",
-    RECORDED,
+    LATE,
 )
 plant(
     "numbers without noise stay without",
     "deep:NoiseOnDevice.settle",
     "late = bool(lost) or listed > len(self._rest)",
     "late = listed > len(self._rest)",
-    RECORDED,
+    LATE,
 )
 plant(
     "numbers that found no room stay without noise",
     "deep:NoiseOnDevice.settle",
     "late = bool(lost) or listed > len(self._rest)",
     "late = bool(lost)",
-    RECORDED,
+    LATE,
 )
 plant(
     "a key is handed over while the one before is read",
     "deep:NoiseOnDevice.settle",
     "self._done.synchronize()",
     "pass",
-    RECORDED,
+    LATE,
 )
 plant(
     "after a step that broke off, a key is handed over while its own is read",
     "deep:NoiseOnDevice.begin",
     "self._done.record(torch.cuda.current_stream(self._where))",
     "pass",
-    RECORDED,
+    LATE,
 )
 plant(
     "kernels work on numbers of another device, in no order with what makes them",
     "deep:NoiseOnDevice.launch",
     "if self._kernel is not None and each.device != self._where:",
     "if False:",
-    RECORDED,
+    LATE,
 )

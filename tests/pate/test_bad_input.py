@@ -10,8 +10,10 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import privet as pv
 from privet import pate
+from privet._face import installed
 from privet.errors import InvalidData, InvalidParameter
 
+with_torch = pytest.mark.skipif(not installed("torch"), reason="needs torch")
 KEY = b"a public key"
 TEACHERS = 8
 
@@ -132,8 +134,14 @@ def test_a_pool_of_another_shape_than_the_rows_is_refused_before_paying():
         (lambda: pate.Teachers(KNeighborsClassifier, pate.KeyedPartition(2, KEY), classes=[[0], [1]]), "one kind"),
         (lambda: pate.Votes([[1, 2], [1]], teachers=3), "table of whole numbers"),
         (lambda: pate.KeyedPartition(10**9, KEY), "at most"),
-        (lambda: pate.StudentNetwork((4,), steps=2).fit("rows", [0, 1]), "finite numbers"),
-        (lambda: pate.StudentNetwork((4,), steps=2).fit([[1.0], [None, 2.0]], [0, 1]), "finite numbers"),
+        pytest.param(
+            lambda: pate.StudentNetwork((4,), steps=2).fit("rows", [0, 1]), "finite numbers", marks=with_torch
+        ),
+        pytest.param(
+            lambda: pate.StudentNetwork((4,), steps=2).fit([[1.0], [None, 2.0]], [0, 1]),
+            "finite numbers",
+            marks=with_torch,
+        ),
     ],
 )
 def test_what_is_no_table_is_refused_in_words(call, words):

@@ -1,6 +1,7 @@
 """A private step as graphs of a CUDA device: one for clipped sums, one for noise, one for the optimizers."""
 
 import copy
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, final
 
@@ -100,21 +101,26 @@ class CapturedStep:
         ]
         for name, each in spread(self._gradient, self.live.parameters).items():
             self.live.parameters[name].grad = each
-        for optimizer in self.live.optimizers:
-            optimizer.step()  # states come into being
-        states = [state for optimizer in self.live.optimizers for state in _states(optimizer)]
-        notes = [note for state in states for note in state.values() if isinstance(note, Tensor)]
-        self._moving = [each.detach() for each in self.live.parameters.values()] + notes
-        if any(each.dtype != torch.float32 for each in self._moving):
-            return None
-        self._before = torch.cat([each.reshape(-1) for each in self._moving])
-        graph, _ = captured(self._stepped, place)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's, that an optimizer made for a graph steps outside of one
+            for optimizer in self.live.optimizers:
+                optimizer.step()  # states come into being
+        graph = self._graph_of_a_step(place)
         with torch.no_grad():
             for each, old in zip(self.live.parameters.values(), before, strict=True):
                 each.copy_(old)
             for optimizer, old_states in zip(self.live.optimizers, kept, strict=True):
                 _put_states(_states(optimizer), old_states)
         return graph
+
+    def _graph_of_a_step(self, place: torch.device) -> Graph | None:
+        states = [state for optimizer in self.live.optimizers for state in _states(optimizer)]
+        notes = [note for state in states for note in state.values() if isinstance(note, Tensor)]
+        self._moving = [each.detach() for each in self.live.parameters.values()] + notes
+        if any(each.dtype != torch.float32 for each in self._moving):
+            return None
+        self._before = torch.cat([each.reshape(-1) for each in self._moving])
+        return captured(self._stepped, place)[0]
 
     def _stepped(self) -> None:
         torch.cat([each.reshape(-1) for each in self._moving], out=self._before)
@@ -145,9 +151,7 @@ class CapturedStep:
             self._noised.replay()
             self.noise.complete(self._flat, self._noisy, stream, 0)
         except BaseException:
-            self._noisy.fill_(
-                torch.nan
-            )  # whoever holds the memory of the last step does not go on with half of this one
+            self._noisy.fill_(torch.nan)  # who holds the memory of the last step does not go on with half of this one
             raise
         return self._noisy
 
