@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import warnings
 from functools import partial
 
 import numpy as np
@@ -14,7 +13,7 @@ from torch import nn  # noqa: E402
 
 import privet as pv  # noqa: E402
 from privet import audit, deep, noise  # noqa: E402
-from privet.deep import captured_step, stepping, stream  # noqa: E402
+from privet.deep import stepping, stream  # noqa: E402
 from privet.deep.captured_step import CapturedStep  # noqa: E402
 from privet.deep.records import Records  # noqa: E402
 from privet.deep.rules.use import compounded  # noqa: E402
@@ -121,20 +120,6 @@ def test_optimizers_move_as_they_do_alone(optimizer, recorded, device, request):
     assert (step._update is not None) == recorded
     for name, each in alone.parameters.items():
         assert torch.allclose(step.live.parameters[name], each, atol=1e-6), name
-
-
-def test_what_torch_says_of_a_first_step_is_not_said_to_the_user(monkeypatch):
-    plain = torch.optim.SGD.step
-
-    def warns(self):
-        warnings.warn("step() is running without capture", stacklevel=2)
-        return plain(self)
-
-    monkeypatch.setattr(torch.optim.SGD, "step", warns)
-    monkeypatch.setattr(captured_step, "captured", lambda work, place: (None, torch.zeros(8)))
-    step, _, _ = step_of()  # no error
-    with pytest.warns(UserWarning, match="without capture"):
-        step._stepped()
 
 
 class Listed:

@@ -2,6 +2,7 @@
 
 import random
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -111,6 +112,20 @@ def test_states_of_another_optimizer_are_left_alone():
     step.begin(other, 4.0)
     step.descend(torch.ones(8))
     assert all(torch.equal(before[name], each) for name, each in theirs.items())
+
+
+def test_what_torch_says_of_a_first_step_is_not_said_to_the_user(monkeypatch):
+    plain = torch.optim.SGD.step
+
+    def warns(self):
+        warnings.warn("step() is running without capture", stacklevel=2)
+        return plain(self)
+
+    monkeypatch.setattr(torch.optim.SGD, "step", warns)
+    monkeypatch.setattr(captured_step, "captured", lambda work, place: (None, torch.zeros(8)))
+    step, _, _ = step_of()  # no error
+    with pytest.warns(UserWarning, match="without capture"):
+        step._stepped()
 
 
 # --- models and data ---------------------------------------------------------------------------------------------------
