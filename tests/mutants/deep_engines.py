@@ -206,7 +206,7 @@ plant(
     "what comes out of a captured step is the sum, to which noise is added",
     "deep:CapturedStep.__init__",
     "torch.zeros_like(flat), torch.zeros_like(flat)",
-    "flat.clone(), torch.zeros_like(flat)",
+    "flat, torch.zeros_like(flat)",
     "tests/deep/test_captured_step.py",
 )
 plant(
