@@ -4,12 +4,13 @@ import pytest
 
 pytest.importorskip("torch")
 
+import pandas
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 import privet as pv
-from privet import deep
+from privet import deep, noise
 from privet.deep import FixedOrder, FixedSize, Poisson, Trainer, TruncatedPoisson
 from privet.deep.records import Records
 from privet.errors import InvalidData, InvalidParameter, PrivetError
@@ -20,6 +21,11 @@ from tests.deep.models import data, linear, plan_of, squared, trainer_of
 class Endless(IterableDataset):
     def __iter__(self):
         yield from zip(*data(), strict=True)
+
+
+class Shorter(list):
+    def __len__(self):
+        return -1
 
 
 def refused(fit, error=InvalidData) -> str:
@@ -42,12 +48,22 @@ def refused(fit, error=InvalidData) -> str:
         ([], "empty.*give form="),
         ({"a": "text"}, "takes a data set"),
         (({"a"},), "tensors or arrays of numbers"),
+        (Shorter([1]), "got Shorter"),
+        (pandas.DataFrame({0: [1.0, 2.0], 1: [0.0, 1.0]}), "got DataFrame"),
+        ((torch.eye(3).to_sparse(), torch.ones(3)), "dense"),
+        ((torch.ones(3, 3, device="meta"), torch.ones(3)), "dense"),
     ],
 )
 def test_what_is_no_data_set_is_refused(dataset, told):
     import re
 
     assert re.search(told, refused(lambda ledger: trainer_of().fit(dataset, ledger=ledger, key="x")))
+
+
+def test_arrays_that_cannot_be_written_to_are_read_without_a_word():
+    rows, targets = (each.numpy() for each in data())
+    rows.flags.writeable = False  # as memory-mapped files are
+    assert trainer_of().fit((rows, targets), source=noise.Seeded(1))
 
 
 def trainer(model, loss, **given) -> Trainer:

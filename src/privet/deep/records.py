@@ -1,5 +1,6 @@
 """Records as training reads them: by number, in batches of public shapes; no value is looked at before a run is paid."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
@@ -41,7 +42,7 @@ class Records:
         self._held: Any = held
         try:
             self._size = len(next(iter(leaves(held)))) if _in_columns(held) else len(held)
-        except TypeError:
+        except (TypeError, ValueError):
             raise InvalidData(f"{_DATA_SET}; got {type(dataset).__name__}, which has no length") from None
         self._form = mapped(lambda each: each[:0], self._like(dataset, form))
 
@@ -188,8 +189,8 @@ def _held(dataset: Any) -> Any:
         raise InvalidData(
             f"{_DATA_SET}; got a DataLoader: hand in its dataset, with sampling=FixedOrder(...) to draw as it does"
         )
-    if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__len__"):
-        raise InvalidData(f"{_DATA_SET}; got {type(dataset).__name__}")
+    if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__len__") or hasattr(dataset, "iloc"):
+        raise InvalidData(f"{_DATA_SET}; got {type(dataset).__name__}")  # of a table of pandas, a number names a column
     if isinstance(dataset, TensorDataset):
         dataset = dataset.tensors
     whole = isinstance(dataset, tuple | Tensor | np.ndarray)
@@ -216,9 +217,14 @@ def _tensors(columns: Any) -> Any:
     if isinstance(columns, tuple | list):
         return tuple(_tensors(each) for each in columns)
     try:
-        return torch.as_tensor(columns).detach()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's, of arrays that cannot be written to: nobody writes
+            made = torch.as_tensor(columns).detach()
     except (TypeError, ValueError, RuntimeError):
         raise InvalidData("columns of a data set are tensors or arrays of numbers") from None
+    if made.layout != torch.strided or made.is_meta or made.is_quantized:
+        raise InvalidData("columns of a data set are dense tensors: call .to_dense() or .dequantize()")
+    return made
 
 
 def _collated(rows: list[Any]) -> Batch:
