@@ -25,9 +25,9 @@ class StandardisedConv2d(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, kernel: int, *, stride: int = 1, padding: int = 0) -> None:
         super().__init__()
-        start = nn.Conv2d(count("inputs", inputs, 1), count("outputs", outputs, 1), count("kernel", kernel, 1))
-        if inputs * kernel * kernel < 2:
-            count("inputs x kernel x kernel", inputs * kernel * kernel, 2)
+        inputs, outputs, kernel = count("inputs", inputs, 1), count("outputs", outputs, 1), count("kernel", kernel, 1)
+        count("inputs x kernel x kernel", inputs * kernel * kernel, 2)
+        start = nn.Conv2d(inputs, outputs, kernel)
         self.weight, self.bias = start.weight, start.bias
         self.gain = nn.Parameter(torch.ones(outputs))
         self.stride, self.padding = count("stride", stride, 1), count("padding", padding)

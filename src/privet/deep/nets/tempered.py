@@ -5,7 +5,10 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
-from privet._validate import above, count
+from privet._validate import above, count, finite
+from privet.errors import InvalidParameter
+
+_LARGEST = 1024  # pixels of a side: the first linear layer has 32 times half a million inputs then
 
 
 @final
@@ -22,7 +25,7 @@ class TemperedSigmoid(nn.Module):
     def __init__(self, scale: float = 2.0, temperature: float = 2.0, offset: float = 1.0) -> None:
         super().__init__()
         self.scale, self.temperature = above("scale", scale, 0.0), above("temperature", temperature, 0.0)
-        self.offset = float(offset)
+        self.offset = finite("offset", offset)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """The activations, number by number."""
@@ -40,11 +43,12 @@ def tempered_convnet(classes: int = 10, *, channels: int = 1, side: int = 28) ->
     >>> tempered_convnet()(torch.zeros(2, 1, 28, 28)).shape
     torch.Size([2, 10])
     """
-    count("classes", classes, 2)
-    body = nn.Sequential(
+    classes, channels, side = count("classes", classes, 2), count("channels", channels, 1), count("side", side, 14)
+    if side > _LARGEST:
+        raise InvalidParameter(f"side must be at most {_LARGEST} pixels, got {side}")
+    width = 32 * ((side // 2 - 5) // 2) ** 2
+    return nn.Sequential(
         nn.Conv2d(channels, 16, 8, stride=2, padding=3), TemperedSigmoid(), nn.MaxPool2d(2, 1),
         nn.Conv2d(16, 32, 4, stride=2), TemperedSigmoid(), nn.MaxPool2d(2, 1), nn.Flatten(),
+        nn.Linear(width, 32), TemperedSigmoid(), nn.Linear(32, classes),
     )  # fmt: skip
-    with torch.no_grad():
-        width = body(torch.zeros(1, channels, side, side)).shape[1]
-    return nn.Sequential(*body, nn.Linear(width, 32), TemperedSigmoid(), nn.Linear(32, classes))

@@ -39,9 +39,10 @@ class SmallTransformer(nn.Module):
 
     def __init__(self, words: int, *, layers: int = 4, width: int = 128, heads: int = 4, length: int = 64) -> None:
         super().__init__()
-        if count("width", width, 2) % count("heads", heads, 1):
+        words, width, heads = count("words", words, 1), count("width", width, 2), count("heads", heads, 1)
+        if width % heads:
             raise InvalidParameter(f"width must be a multiple of heads, got {width} and {heads}")
-        self.words = nn.Embedding(count("words", words, 1), width)
+        self.words = nn.Embedding(words, width)
         places = torch.arange(count("length", length, 1))[:, None] * torch.logspace(0, -4, width)
         self.register_buffer("places", torch.sin(places))
         self.blocks = nn.Sequential(*[_Block(width, heads) for _ in range(count("layers", layers, 1))])

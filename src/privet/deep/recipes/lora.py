@@ -25,7 +25,8 @@ class LowRank(nn.Module):
         super().__init__()
         self.layer = instance("layer", layer, nn.Linear).requires_grad_(False)
         wide = layer.weight
-        first = nn.Linear(layer.in_features, count("rank", rank, 1), bias=False)  # for its usual first values
+        rank = count("rank", rank, 1)
+        first = nn.Linear(layer.in_features, rank, bias=False)  # for its usual first values
         self.down = nn.Parameter(first.weight.detach().to(wide.device, wide.dtype))
         self.up = nn.Parameter(torch.zeros(layer.out_features, rank, device=wide.device, dtype=wide.dtype))
         self.scale = above("scale", scale, 0.0)
@@ -58,6 +59,8 @@ def with_low_rank(model: nn.Module, *names: str, rank: int = 4, scale: float = 1
     >>> sum(each.numel() for each in thin.parameters() if each.requires_grad)
     26
     """
+    for each in names:
+        instance("names", each, str)
     made = copy.deepcopy(instance("model", model, nn.Module)).requires_grad_(False)
     if isinstance(made, nn.Linear):
         return LowRank(made, rank, scale)

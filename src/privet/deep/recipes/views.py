@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from privet._validate import count
+from privet._validate import count, flag, instance
 from privet.deep.engines.engine import ExampleLosses
 from privet.errors import InvalidParameter
 
@@ -29,6 +29,8 @@ def views(
     torch.Size([3])
     """
     many = count("number", number, 1)
+    if not callable(per_example_loss) or not callable(augment):
+        raise InvalidParameter("views takes a loss and a function augment(inputs, view)")
 
     def over_views(model: nn.Module, batch: Any) -> Tensor:
         if not isinstance(batch, tuple) or not isinstance(batch[0], Tensor):
@@ -57,9 +59,13 @@ def shifted(images: Tensor, view: int, *, reach: int = 2, mirror: bool = False) 
     >>> shifted(torch.arange(4.0).view(1, 1, 1, 4), 1, reach=1).flatten().tolist()
     [1.0, 2.0, 3.0, 3.0]
     """
+    if instance("images", images, Tensor).ndim < 2:
+        raise InvalidParameter("images must be a tensor whose last two axes are rows and columns")
+    reach, view = count("reach", reach, 1), count("view", view)
+    flag("mirror", mirror)
     if view == 0:
         return images
-    side = 2 * count("reach", reach, 1) + 1
+    side = 2 * reach + 1
     # a walk over all places of the square that begins far from its middle and comes back after all of them
     place = (view * (side + 1) + (side * side) // 2) % (side * side)
     down, across = place // side - reach, place % side - reach
