@@ -95,7 +95,7 @@ plant(
 )
 plant(
     "device: numbers that are none stay what they are",
-    "deep:stream.NoiseOnDevice.complete",
+    "deep:stream.NoiseOnDevice._add",
     "torch.where(value.isfinite(), value, 0.0)",
     "value",
 )
