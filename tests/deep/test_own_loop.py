@@ -13,7 +13,8 @@ from torch import nn
 
 import privet as pv
 from privet.deep import BallsInBins, FixedOrder, Trainer, private
-from privet.errors import InvalidParameter, LedgerError, SerialisationError
+from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, SerialisationError
+from privet.ledger import Run
 from privet.privacy import Unit
 from tests.deep.models import data, linear, plan_of, squared, trainer_of
 
@@ -84,6 +85,51 @@ def test_steps_of_a_run_that_was_not_begun_are_refused():
     step = next(iter(plan.steps(data(), ledger=ledger, key="own", done=40)))
     with pytest.raises(LedgerError, match="another run"):
         trainer_of(plan).step(step)
+
+
+def test_after_a_refused_payment_no_step_follows():
+    """In a notebook the error is read, and the cell with the loop run once more."""
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=0.01, delta=1e-3))
+    plan = plan_of(steps=5)
+    trainer, steps = trainer_of(plan), plan.steps(data(), ledger=ledger, key="own")
+    with pytest.raises(BudgetExceeded):
+        trainer.step(next(iter(steps)))
+    for step in list(steps)[1:]:
+        with pytest.raises(LedgerError, match="begin anew"):
+            trainer.step(step)
+    assert charges(ledger) == 0
+
+
+@pytest.mark.parametrize("broken", ["start", "repeat", "begin", "begin later"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, LedgerError])
+def test_after_a_payment_or_a_mark_that_broke_off_no_step_follows(broken, error, monkeypatch):
+    ledger, plan = a_ledger(), plan_of()
+    if broken == "repeat":  # a run of which 40 steps were made, and a state after 20
+        trainer = trainer_of(plan)
+        for step in plan.steps(data(), ledger=ledger, key="own"):
+            if step.number == 40:
+                break
+            trainer.step(step)
+    first = 20 if broken == "repeat" else 0
+    steps = plan.steps(data(), ledger=ledger, key="own", done=first)
+    trainer, listed, done = trainer_of(plan), list(steps), 0
+    if broken == "begin later":
+        for step in listed[:20]:
+            trainer.step(step)
+        done = 20
+
+    def breaks(*given, **more):
+        raise error("the connection was lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pv.Ledger if broken == "start" else Run, broken.split()[0], breaks)
+        with pytest.raises(error):
+            trainer.step(listed[done])
+    marked = len(marks(ledger))
+    for step in listed[done + 1 :]:
+        with pytest.raises(LedgerError, match="begin anew"):
+            trainer.step(step)
+    assert len(marks(ledger)) == marked
 
 
 def test_a_step_looks_at_data_once():

@@ -176,6 +176,13 @@ plant(
     LOOP,
 )
 plant(
+    "after a refused payment the next step is free",
+    "deep:Steps._enter",
+    "self._broken = True",
+    "pass",
+    LOOP,
+)
+plant(
     "blocks that are run again are free",
     "deep:Steps._start",
     "if behind:",

@@ -91,7 +91,7 @@ class Steps:
             raise InvalidParameter("a key names a run in a ledger: give ledger= too")
         self.plan, self.records, self._held = plan, Records(dataset), Private(dataset)
         self._ledger, self._asked = ledger, {"key": key, "about": about}
-        self._begun, self._started = ends.index(done), False
+        self._begun, self._started, self._broken = ends.index(done), False, False
         self._run: Run | None = None
         self._slice: Slice | None = None
         self._streams: list[KeyedStream] = []
@@ -118,7 +118,6 @@ class Steps:
 
     def _start(self) -> None:
         """Pay for the whole plan, once, and again for blocks that were begun and are not in what the loop goes on from."""
-        self._started = True
         payer = payer_of(self._ledger)
         if payer is None:
             return
@@ -138,13 +137,25 @@ class Steps:
         self._used.add(number)
 
     def _enter(self, block: int, source: Source) -> None:
-        """Mark a block before its first step looks at data."""
+        """Mark a block before its first step looks at data. Where that was refused, or broke off, no step follows: whoever
+        catches the error and goes on would look at data that nobody has paid for.
+        """
         if os.getpid() != self._pid:
             raise LedgerError("these steps were begun by another process: a copy would run them a second time")
-        if not self._started:
-            self._start()
+        if self._broken:
+            raise LedgerError(
+                "paying for these steps failed before: begin anew by plan.steps(...), with done= and the key"
+            )
         if block < self._begun - 1:
             raise InvalidParameter("this step belongs to a block that is over")
+        self._broken = True
+        self._begin(block, source)
+        self._broken = False
+
+    def _begin(self, block: int, source: Source) -> None:
+        if not self._started:
+            self._start()
+            self._started = True
         while self._begun <= block:
             self._begun += 1
             self._streams = []
