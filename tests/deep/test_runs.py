@@ -117,6 +117,38 @@ def test_a_checkpoint_is_arrays_and_json_without_keys_or_noise(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def rewritten(body, facts, arrays):
+    return {**body, "facts": json.dumps(facts), "arrays": arrays}
+
+
+def without(mapping, name):
+    return {each: value for each, value in mapping.items() if each != name}
+
+
+@pytest.mark.parametrize("place", ["run", "done", "state", "format", "step", "weights", "divisor", "array 0", "digest"])
+@pytest.mark.parametrize("how", ["lost", "other"])
+def test_a_checkpoint_that_was_written_into_is_refused_before_a_block_is_marked(place, how, tmp_path):
+    ledger, path = a_ledger(), tmp_path / "run.pt"
+    stopped_after(2, ledger, path)
+    body = torch.load(path, weights_only=True)
+    facts, arrays = json.loads(body["facts"]), body["arrays"]
+    state = facts["state"]["dict"]
+    held = next(each for each in (facts, state, arrays, body) if place in each)
+    other = torch.zeros(7) if place == "array 0" else {"value": "?"} if place in state else 0
+    changed = without(held, place) if how == "lost" else {**held, place: other}
+    if held is facts:
+        body = rewritten(body, changed, arrays)
+    elif held is state:
+        body = rewritten(body, {**facts, "state": {"dict": changed}}, arrays)
+    else:
+        body = rewritten(body, facts, changed) if held is arrays else changed
+    torch.save(body, path)
+    before = ledger.entries()
+    with pytest.raises(InvalidParameter, match="no checkpoint"):
+        trainer_of().fit(data(), ledger=ledger, key="May", checkpoint=path)
+    assert ledger.entries() == before
+
+
 def test_a_checkpoint_of_another_run_is_refused_before_anything_is_paid(tmp_path):
     ledger, path = a_ledger(), tmp_path / "run.pt"
     trainer_of().fit(data(), ledger=ledger, key="May", checkpoint=path)

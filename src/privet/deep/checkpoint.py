@@ -1,5 +1,6 @@
 """Checkpoints of a training: arrays and JSON in one file, without keys, noise or code."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ import torch
 
 from privet.errors import InvalidParameter
 
-_FORMAT = "privet-training/1"
+_FORMAT = "privet-training/2"
 
 
 @final
@@ -34,29 +35,29 @@ class Checkpoint:
     def save(self, done: int, state: dict[str, Any]) -> None:
         """Keep the state after so many blocks, in the place of the one before."""
         arrays: dict[str, torch.Tensor] = {}
-        facts = {"format": _FORMAT, "run": self.run, "done": done, "state": _told(state, arrays)}
+        facts = json.dumps({"format": _FORMAT, "run": self.run, "done": done, "state": _told(state, arrays)})
         draft = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
         with draft.open("wb") as file:
-            torch.save({"facts": json.dumps(facts), "arrays": arrays}, file)
+            torch.save({"facts": facts, "arrays": arrays, "digest": _digest(facts, arrays)}, file)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self.path)
 
     def load(self) -> tuple[int, dict[str, Any]] | None:
         """The number of blocks that are done and the state after them, or None where nothing was kept yet. A file of
-        another run is refused before anything is paid."""
+        another run, or one that is not as it was written, is refused before anything is paid."""
         if not self.path.exists():
             return None
         try:
             body = torch.load(self.path, map_location="cpu", weights_only=True)
             facts = json.loads(body["facts"])
-            if facts["format"] != _FORMAT:
-                raise KeyError
-            done, state = int(facts["done"]), _read(facts["state"], body["arrays"])
+            if facts["format"] != _FORMAT or body["digest"] != _digest(body["facts"], body["arrays"]):
+                raise ValueError
+            run, done, state = facts["run"], facts["done"], _read(facts["state"], body["arrays"])
         except Exception as problem:
             raise InvalidParameter(f"{self.path} is no checkpoint of a training ({type(problem).__name__})") from None
         for name, value in self.run.items():
-            if facts["run"].get(name) != value:
+            if run.get(name) != value:
                 raise InvalidParameter(f"the checkpoint {self.path} belongs to another run: {_WHY[name]}")
         return done, state
 
@@ -66,6 +67,16 @@ _WHY = {
     "plan": "its plan is another one",
     "start": "it began elsewhere (other first weights, another loss or optimizer); seed the first weights, or load them",
 }
+
+
+def _digest(facts: str, arrays: dict[str, torch.Tensor]) -> str:
+    """Of all that is kept: a file that somebody has written into is found before a block is marked, not in it."""
+    found = hashlib.sha256(facts.encode())
+    for name, each in arrays.items():
+        array = np.ascontiguousarray(each.numpy())
+        found.update(f"{name} {array.dtype} {array.shape}".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
 
 
 def _told(value: object, arrays: dict[str, torch.Tensor]) -> Any:
