@@ -53,6 +53,15 @@ def installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
+def needs(package: str, *, room: str) -> None:
+    """Refuse to import a room whose optional package is missing; the package is not loaded.
+
+    >>> needs("numpy", room="privet.noise")
+    """
+    if not installed(package):
+        raise _missing(room, package)
+
+
 def _without(room: str, extra: str) -> Callable[[str], Any]:
     """The `__getattr__` of a room whose package is missing: the room can be looked at, and nothing can be taken out."""
 
