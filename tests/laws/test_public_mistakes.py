@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import privet as pv
@@ -91,6 +92,80 @@ def assert_mistakes_cost_nothing(mechanism: Mechanism, values) -> None:
 )
 def test_what_is_handed_in_by_mistake_costs_nothing(name):
     assert_mistakes_cost_nothing(FIRST[name].mechanism, mistakes(FIRST[name].left))
+
+
+# --- parameters that are far out: refused where a mechanism is made, or its noise can be drawn -------------------------
+
+L1, L2 = (pv.mechanisms.Sensitivity(1, norm=norm) for norm in ("l1", "l2"))
+FAR_OUT = {
+    "staircase, little epsilon": (lambda: pv.mechanisms.Staircase(scale=1e30, sensitivity=L1, gamma=0.3), 1.5),
+    "staircase, much epsilon": (lambda: pv.mechanisms.Staircase(scale=1e-15, sensitivity=L1, gamma=0.3), 1.5),
+    "staircase, small numbers": (lambda: pv.mechanisms.Staircase.for_budget(epsilon=1e6, sensitivity=1e-50), 1.5),
+    "ball": (lambda: pv.mechanisms.Ball(scale=1e30, sensitivity=L2), [1.0, 2.0]),
+    "wide proposal": (
+        lambda: pv.mechanisms.ProposeTestRelease.for_budget(
+            epsilon=1.0, delta=1e-3, query=pv.mechanisms.StableMedian(bounds=(0, 10)), proposal=10
+        ),
+        [1.0],
+    ),
+    **{
+        f"{kind.name}, {bounds}": (lambda kind=kind, bounds=bounds: kind.for_budget(epsilon=1.0, bounds=bounds), [1.0])
+        for kind in (pv.mechanisms.BoundedSum, pv.mechanisms.BoundedMean, pv.mechanisms.BoundedVariance)
+        for bounds in ((0, 1e-50), (-1e50, 1e50), (0, 1e60))
+    },
+    **{
+        f"{kind.name}, {promise}": (
+            lambda kind=kind, promise=promise: kind.for_budget(**promise, clip_norm=1.0, dimension=2),
+            np.ones((2, 2)),
+        )
+        for kind in (pv.mechanisms.VectorSum, pv.mechanisms.VectorMean)
+        for promise in ({"rho": 1e-60}, {"mu": 1e-30})
+    },
+    "sums with the noise of another norm": (
+        lambda: pv.mechanisms.VectorSum(
+            clip_norm=1.0, dimension=9, noise=pv.mechanisms.Laplace(scale=1.0, sensitivity=L1)
+        ),
+        np.ones((2, 9)),
+    ),
+    "attoseconds": (
+        lambda: pv.mechanisms.BoundedSum.for_budget(epsilon=1.0, bounds=(0, 9)),
+        np.array([1, 2], dtype="datetime64[as]"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAR_OUT)
+def test_what_is_far_out_is_refused_before_it_is_paid(name):
+    make, value = FAR_OUT[name]
+    try:
+        mechanism = make()
+    except PrivetError:
+        return
+    assert_mistakes_cost_nothing(mechanism, [value])
+
+
+@pytest.mark.parametrize("norm", ["l3", None, 1, [], np.array([1, 2])], ids=str)
+def test_what_is_no_norm_is_refused_in_words(norm):
+    for make in (pv.mechanisms.histogram_sensitivity, pv.mechanisms.count_sensitivity):
+        with pytest.raises(PrivetError, match="norm must be one of l1, l2, score"):
+            make(norm=norm)
+
+
+@pytest.mark.parametrize("patterns", [None, 1.5, np.array(3), len, [1, 2]], ids=str)
+def test_what_is_no_list_of_patterns_is_refused_in_words(patterns):
+    with pytest.raises(PrivetError, match="patterns must be"):
+        pv.mechanisms.counts_sensitivity(patterns, norm="l1")
+
+
+def test_other_arguments_that_are_none_are_refused_in_words():
+    with pytest.raises(PrivetError, match="unit must be a Unit"):
+        pv.mechanisms.StableMedian(bounds=(0, 1), unit="replace")
+    with pytest.raises(PrivetError, match="missing must be a real number"):
+        pv.mechanisms.StableMedian(bounds=(0, 1), missing=pd.NaT)
+    with pytest.raises(PrivetError, match="what make returns"):
+        pv.mechanisms.smallest_budget(lambda budget: budget, within=1.0)
+    with pytest.raises(PrivetError, match="around must be True or False"):
+        pv.mechanisms.ErrorBar(1.0, 0.9, around=[1, 2])
 
 
 # --- workloads: what is asked, by which strategy, at which price ----------------------------------------------------
