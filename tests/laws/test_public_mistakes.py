@@ -1,6 +1,7 @@
 """Public mistakes cost nothing: what a mechanism is handed by mistake is taken, or refused before the charge."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -166,6 +167,58 @@ def test_other_arguments_that_are_none_are_refused_in_words():
         pv.mechanisms.smallest_budget(lambda budget: budget, within=1.0)
     with pytest.raises(PrivetError, match="around must be True or False"):
         pv.mechanisms.ErrorBar(1.0, 0.9, around=[1, 2])
+
+
+# --- questions to a table, prices, reports: words instead of what numpy and Python say ---------------------------------
+
+VISITS = pv.Table({"a": [1, 2], "f": [0.1, 0.2], "c": ["x", "y"]}, columns={
+    "a": pv.Int(0, 3), "f": pv.Float(0, 1), "c": pv.Category(["x", "y"])
+})  # fmt: skip
+HUGE = Fraction(10**400, 3)
+ODD_WORDS = {
+    "share": (lambda: pv.quantile("a", HUGE), "q must lie"),
+    "compared": (lambda: VISITS.where(VISITS["a"] < HUGE), "too large"),
+    "bin": (lambda: VISITS.bin("a", width=10**400), "width"),
+    "narrow bin": (lambda: VISITS.bin("f", width=5e-324), "width"),
+    "public rows": (lambda: VISITS.join_public(3, on="c", columns={"c": pv.Int(0, 1)}), "rows must be a dict"),
+    "joined on": (
+        lambda: VISITS.join_public({"c": ["x"]}, on=[[1]], columns={"c": pv.Category(["x", "y"])}),
+        "need the column",
+    ),
+    "keys": (lambda: pv.KeySet(("a",), (1, 2)), "a row of keys must be"),
+    "relation": (lambda: pv.Rows(relation=np.array([1, 2])), "relation must be"),
+    "calibrate": (
+        lambda: pv.accounting.calibrate(pv.privacy.GaussianLoss, epsilon=1.0, delta=1e-5, bounds=()),
+        "bounds must be",
+    ),
+    "rule": (lambda: pv.accounting.basic_or_zcdp(1.0, delta=np.array([1, 2])), "delta must be"),
+    "channel": (lambda: pv.local.epsilon_of(np.array(3)), "channel must be"),
+    "rows of an engine": (lambda: pv.local.state_of_rows(pv.local.KRR(k=2, epsilon=1.0), np.array(3)), "rows must be"),
+    "words of a report": (lambda: pv.local.RAPPOR(k=2**31, epsilon=1.0), "k must be at most 4096"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_WORDS)
+def test_an_odd_argument_is_refused_in_words(name):
+    make, words = ODD_WORDS[name]
+    with pytest.raises(PrivetError, match=words):
+        make()
+
+
+@pytest.mark.parametrize("promise", [{"delta": np.array([1, 2])}, {"delta": pd.NA}, {"epsilon": pd.NA}], ids=str)
+def test_an_odd_promise_is_refused_before_it_is_paid(promise):
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1.0, delta=0.5))
+    with pytest.raises(PrivetError, match="must be a real number"):
+        ledger.release(VISITS.agg(n=pv.count()), **{"epsilon": 0.5, **promise})
+    assert not any(entry.kind == "reserve" for entry in ledger.entries())
+
+
+def test_a_chance_of_failing_that_no_double_tells_from_none_is_refused_before_it_is_paid():
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0))
+    with pytest.raises(PrivetError, match="failing must be at least"):
+        ledger.release(VISITS.find_bounds("f", failing=5e-324), epsilon=1.0)
+    assert not any(entry.kind == "reserve" for entry in ledger.entries())
+    assert ledger.release(VISITS.find_bounds("f", failing=1e-12), epsilon=1.0)
 
 
 # --- workloads: what is asked, by which strategy, at which price ----------------------------------------------------
