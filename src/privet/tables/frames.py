@@ -220,17 +220,15 @@ def _of_array(name: str, column: Array, declared: Column | None) -> RawColumn:
         held = plain.copy()
         held[missing] = None
         return _objects(held, declared)
+    unit = "s" if isinstance(declared, Time) else "D"
+    if kind not in _KINDS or (kind == "M" and not _holds(plain.dtype, unit)):
+        return RawColumn("other", np.zeros(len(plain)), missing)
     if kind == "M":
         absent = missing | np.isnat(plain)
-        unit = "s" if isinstance(declared, Time) else "D"
-        if not _holds(plain.dtype, unit):
-            return RawColumn("other", np.zeros(len(plain)), missing)
         steps = plain.astype(f"datetime64[{unit}]").astype(np.int64)
         return RawColumn("seconds" if unit == "s" else "days", steps, absent)
     if kind in "UT":
         return _texts([None if gone else each for each, gone in zip(plain.tolist(), missing, strict=True)])
-    if kind not in _KINDS:
-        return RawColumn("other", np.zeros(len(plain)), missing)
     if kind == "f" and plain.dtype.itemsize not in (4, 8):
         plain = plain.astype(np.float64)
     if not plain.dtype.isnative:
