@@ -221,6 +221,20 @@ def test_a_chance_of_failing_that_no_double_tells_from_none_is_refused_before_it
     assert ledger.release(VISITS.find_bounds("f", failing=1e-12), epsilon=1.0)
 
 
+@pytest.mark.parametrize("wrong", [{"n_clusters": 2**31}, {"rounds": 2**31}, {"bad_rows": np.array([1, 2])}], ids=str)
+def test_a_fit_that_cannot_be_made_is_refused_before_it_is_paid(wrong):
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0))
+    model = pv.learn.KMeans(**{"epsilon": 5.0, "bounds": (-1, 1), "n_clusters": 2, "ledger": ledger, **wrong})
+    with pytest.raises(PrivetError):
+        model.fit(np.zeros((20, 2)))
+    assert not any(entry.kind == "reserve" for entry in ledger.entries())
+
+
+def test_a_number_in_the_clothes_of_an_array_is_no_list_of_classes():
+    with pytest.raises(PrivetError, match="classes must be a list"):
+        pv.learn.GaussianNB(epsilon=5.0, classes=np.array(3), bounds=(-1, 1)).fit(np.zeros((4, 2)), [0, 1, 0, 1])
+
+
 # --- workloads: what is asked, by which strategy, at which price ----------------------------------------------------
 
 ASKED = [
