@@ -165,7 +165,8 @@ def items(name: str, value: object) -> tuple[Any, ...]:
     >>> items("alphas", [2.0, 8.0])
     (2.0, 8.0)
     """
-    if isinstance(value, str | bytes | type | Mapping) or not isinstance(value, Iterable):
+    single = getattr(value, "ndim", 1) == 0  # a number in the clothes of an array
+    if single or isinstance(value, str | bytes | type | Mapping) or not isinstance(value, Iterable):
         raise InvalidParameter(f"{name} must be a sequence, got {type(value).__name__}")
     refuse_set(name, value)
     return tuple(value)

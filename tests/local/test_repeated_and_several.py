@@ -47,6 +47,25 @@ def test_a_lost_memory_is_another_answer_and_another_charge():
     assert len(answers) > 1
 
 
+def test_of_two_answers_that_are_drawn_at_once_one_is_heard():
+    """A thread that came between the look and the draw sent a second answer, and one was paid."""
+    heard, protocol = [], local.KRR(k=2**20, epsilon=0.1)
+    client = local.Memo(protocol)
+
+    class Interrupted:
+        """The protocol, in whose first draw another report begins and ends."""
+
+        def privatize(self, value, source=None):
+            if value == 2:
+                heard.append(client.report(1))
+            return protocol.privatize(value)
+
+    client.protocol = Interrupted()
+    heard.append(client.report(2))
+    assert heard[0] == heard[1]
+    assert len(client._sent) == 1
+
+
 def test_a_fresh_answer_in_every_round_would_be_noticed():
     """The broken twin forgets its memory: its answers differ."""
 

@@ -20,6 +20,7 @@ from privet import accounting, mechanisms as m, noise
 from privet._numerics import BEYOND, exact_ratio
 from privet.errors import InvalidData, NoEntropy
 from privet.mechanisms.families import record_values
+from privet.mechanisms.families.columns import read_column
 from tests.calls import calls_of, exceptions_of
 
 SUM = m.BoundedSum.for_budget(epsilon=1e8, bounds=(0, 100_000))  # scale 0.001: a tolerance of 1 is e^-1000
@@ -236,3 +237,12 @@ def test_sparse_matrices_are_refused_by_their_type(made, kind):
     mechanism = made.for_budget(epsilon=1.0, **facts.get(made, {}))
     with pytest.raises(InvalidData, match="sparse"):
         mechanism.check(getattr(sparse, kind)(np.array([[1.0]])))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms"])
+def test_a_moment_with_a_zone_that_is_centuries_away_is_itself(unit):
+    """Nanoseconds end in 2262: read as them, the year 2500 was 1915."""
+    far = pd.Series(np.array(["2500-01-01"], dtype=f"datetime64[{unit}]")).dt.tz_localize("UTC")
+    assert (
+        read_column(far).values.tolist() == read_column(far.dt.tz_localize(None)).values.tolist() == [16_725_225_600.0]
+    )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from privet._calls import door
-from privet._validate import finite, open_fraction
+from privet._validate import finite, items, open_fraction
 from privet.accounting.accountant import Accountant
 from privet.accounting.pld import PLD
 from privet.accounting.rdp import Rdp
@@ -67,7 +67,10 @@ def calibrate(
         goal = _promised(Guarantee(epsilon, 0.0 if delta is None else delta, rho, mu), accountant)
     else:
         goal = _attacked(name, value, fpr, accountant)
-    low, high = finite("bounds[0]", bounds[0]), finite("bounds[1]", bounds[1])
+    ends = items("bounds", bounds)
+    if len(ends) != 2:
+        raise InvalidParameter("bounds must be a pair (low, high)")
+    low, high = finite("bounds[0]", ends[0]), finite("bounds[1]", ends[1])
     if not 0.0 < low < high:
         raise InvalidParameter(f"bounds must satisfy 0 < low < high, got {bounds}")
     if integer:

@@ -46,13 +46,20 @@ class Question(Protocol):
         """The mechanism that answers within the promise."""
 
 
+def _counts(delta: object) -> bool:
+    """False for the delta of a pure promise; what is no number has an error of its own later."""
+    return not isinstance(delta, int | float) or delta != 0.0
+
+
 def made_for(what: object, data: object, promise: dict[str, Any], unit: Unit | None) -> tuple[Any, Any]:
     """The mechanism and its data: as they are given, or of a question for its promise.
 
     >>> made_for("a mechanism", 3, {}, None)
     ('a mechanism', 3)
     """
-    given = {name: value for name, value in promise.items() if value is not None and (name != "delta" or value)}
+    given = {
+        name: value for name, value in promise.items() if value is not None and (name != "delta" or _counts(value))
+    }
     if not given:
         if data is MISSING and isinstance(what, Question):
             raise InvalidParameter("a question needs to know what it may cost: epsilon= (and delta=), rho= or mu=")

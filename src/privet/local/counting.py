@@ -14,6 +14,7 @@ import numpy as np
 
 from privet._calls import door
 from privet._numerics import Array
+from privet._validate import items
 from privet.errors import InvalidData, InvalidParameter
 from privet.local.families.number import NumberProtocol
 from privet.local.protocol import Protocol, whole_sum
@@ -79,7 +80,7 @@ def state_of_rows(protocol: Protocol, rows: Iterable[Sequence[Any]]) -> State:
     (7, 4, [2, 0, 0, 5])
     """
     state = State(protocol)
-    found = [_whole(row) for row in rows]
+    found = [_whole(row) for row in items("rows", rows)]
     if _counts_values(protocol):
         counts, dropped = np.zeros(_outputs(protocol), dtype=np.int64), 0
         for row in found:

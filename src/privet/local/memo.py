@@ -48,9 +48,8 @@ class Memo:
     def report(self, value: Any, *, period: int = 0, source: Source = None) -> Any:
         """The answer of this period: drawn at its first report, the stored one afterwards, whatever the value is then."""
         place = count("period", period)
-        if place not in self._sent:
-            held = self.protocol.privatize(value, source=source)
-            self._sent[place] = held
+        if place not in self._sent:  # of two threads that draw, one is heard
+            self._sent.setdefault(place, self.protocol.privatize(value, source=source))
         return self._sent[place]
 
     def __repr__(self) -> str:

@@ -62,6 +62,7 @@ class RAPPOR(FrequencyProtocol):
 
     name = "local_rappor"
     exact_supports = False
+    most_values = _MOST
     hashes: int = 1
     width: int = 128
     cohorts: int = 8
@@ -113,8 +114,6 @@ class RAPPOR(FrequencyProtocol):
     @kept_property
     def bloom(self) -> Array:
         """Which bits are set, for each cohort and value: an array of cohorts, values and bits."""
-        if self.size > _MOST:
-            raise InvalidParameter(f"at most {_MOST} values are regressed together: give fewer candidates")
         a, b = pool(self.seed, self.cohorts * self.hashes)
         place = hashed(np.arange(self.size)[None, :], a[:, None], b[:, None], self.width).astype(np.int64)
         bits = np.zeros((self.cohorts, self.size, self.width), dtype=np.bool_)

@@ -10,7 +10,7 @@ import numpy as np
 
 from privet import noise
 from privet._numerics import Array, bisect, bracket, ndtr, special
-from privet._validate import count, open_fraction
+from privet._validate import count, noise_scale, open_fraction
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.laplace_scale import LaplaceScale
@@ -21,6 +21,7 @@ from privet.privacy import Guarantee, Unit
 
 _CELLS = 600  # of the law of the spread, when an error bar is computed
 _PIECE = 2**16  # numbers drawn at a time: changes speed and memory only
+_LARGEST = 70  # bits of a scale: up to there the grid is fine enough for a vector of any length that fits a memory
 
 
 @final
@@ -49,6 +50,10 @@ class Ball(LaplaceScale, AdditiveMechanism):
 
     name = "ball"
     _norm = "l2"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        noise_scale("scale", self.scale, _LARGEST, "measure the data in larger units")
 
     @property
     def standard_deviation(self) -> float:

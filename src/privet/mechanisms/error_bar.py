@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privet._markup import Shown
-from privet._validate import at_least, flag, open_fraction, set_frozen
+from privet._validate import finite, flag, open_fraction, set_frozen
 from privet.errors import InvalidParameter, SerialisationError
 
 Extent = Any
@@ -57,6 +57,7 @@ class ErrorBar(Shown):
 
     def __post_init__(self) -> None:
         open_fraction("confidence", self.confidence)
+        flag("around", self.around)
         flag("joint", self.joint)
         given = {name: _clean(name, getattr(self, name)) for name in _EXTENTS if getattr(self, name) is not None}
         set_frozen(self, **given)
@@ -221,7 +222,10 @@ def _clean(name: str, extent: Extent) -> Extent:
         cells += 0.0  # no negative zero
         cells.setflags(write=False)
         return cells
-    return at_least(name, extent.item() if isinstance(extent, np.ndarray) else extent, 0.0)
+    number = finite(name, extent.item() if isinstance(extent, np.ndarray) else extent)  # computed: of any size
+    if number < 0.0:
+        raise InvalidParameter(f"{name} must be at least 0, got {number}")
+    return number
 
 
 def _fits(name: str, part: Extent, whole: Extent) -> None:

@@ -18,7 +18,7 @@ from privet.errors import InvalidData, InvalidParameter, PrivetError
 from privet.mechanisms.display import price_in_words
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.form import Form, Numbers
-from privet.mechanisms.payment import pay, refuse_unpaid_runs
+from privet.mechanisms.payment import pay, reading, refuse_unpaid_runs
 from privet.mechanisms.release import Release
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.mechanisms.whole import note_insecure
@@ -235,15 +235,16 @@ class Mechanism(ABC, Generic[In, Out]):
         return self._made(drawn, self._error_given(drawn, prepared), source, self._notes(drawn))
 
     @final
-    def _read(self, reading: Callable[[In], T], value: In, *, shown: bool = False) -> T:
-        """The result of `reading` on the input. Code of a container runs then (a generator's, another library's), and
+    def _read(self, read: Callable[[In], T], value: In, *, shown: bool = False) -> T:
+        """The result of `read` on the input. Code of a container runs then (a generator's, another library's), and
         its exceptions may quote what it holds: they end here, with nothing left of them. `shown` lets them through: for
         made-up data, whose author looks for a mistake.
         """
         if shown:
-            return reading(value)
+            return read(value)
         try:
-            return reading(value)
+            with reading():
+                return read(value)
         except PrivetError as error:
             error.__cause__ = error.__context__ = None
             raise

@@ -147,6 +147,23 @@ def paid_for() -> Iterator[None]:
         _leave(whole)
 
 
+@contextmanager
+def reading() -> Iterator[None]:
+    """While open, code of a container gives up what it holds: what that code releases is no part of the release that reads
+    it, and is paid for as if it had been read before. Within an algorithm it is a part, as everything is.
+
+    >>> with paid_for(), reading():
+    ...     asked_here() is None  # nobody pays outside
+    True
+    """
+    known = here()
+    if known.body is not None or not known.paying or known.paying[-1].payer is not None:
+        yield
+        return
+    with changed(paying=known.paying[:-1]):
+        yield
+
+
 def _last(known: Here) -> Paying | None:
     """Who decides here: None where nobody pays, an error where somebody should and cannot."""
     if not known.paying:

@@ -26,7 +26,7 @@ from privet.mechanisms.families.values import read_value
 from privet.mechanisms.laplace import Laplace
 from privet.mechanisms.mechanism import Example, Mechanism, Source, register
 from privet.mechanisms.sensitivity import Sensitivity
-from privet.privacy import ApproxLoss, Guarantee, Unit
+from privet.privacy import ApproxLoss, Guarantee, Unit, a_unit
 
 _FARTHEST = 2**40  # where distances saturate: no threshold that is calibrated lies near it, and a float holds it
 
@@ -46,6 +46,9 @@ class StableQuery(ABC):
 
     def admit(self, data: object) -> None:  # noqa: B027  (a query may accept everything)
         """Raise `InvalidData` for data of the wrong type, dtype or shape; values must not matter."""
+
+    def admit_proposal(self, proposal: Fraction) -> None:  # noqa: B027
+        """Raise `InvalidParameter` for a proposal that this query cannot test, before anything is paid."""
 
     def notes(self) -> tuple[str, ...]:
         """Public remarks for the provenance of a release."""
@@ -81,6 +84,7 @@ class StableMedian(StableQuery):
     max_rows: int = 1
 
     def __post_init__(self) -> None:
+        a_unit(self.unit)
         set_frozen(self, bounds=public_bounds(self.bounds))
         set_frozen(self, missing=public_missing(self.missing, self.bounds, self.unit))
         if self.unit.relation not in ("add_remove", "replace") or self.unit.group_size != 1:
@@ -94,6 +98,15 @@ class StableMedian(StableQuery):
     def admit(self, data: object) -> None:
         admit_records(data)
 
+    def admit_proposal(self, proposal: Fraction) -> None:
+        if self._steps(proposal) >= 2**FINE:
+            raise InvalidParameter("the proposal is no smaller than the width of the bounds: there is nothing to test")
+
+    def _steps(self, proposal: Fraction) -> int:
+        """A person's share of the proposal: with up to max_rows edits, each must move the median by at most that."""
+        low, high = map(Fraction, self.bounds)
+        return math.floor(proposal / self.max_rows / (high - low) * 2**FINE)
+
     def notes(self) -> tuple[str, ...]:
         return (missing_note(self.missing),)
 
@@ -103,12 +116,8 @@ class StableMedian(StableQuery):
         return low + (high - low) * Fraction(int(padded[(len(padded) - 1) // 2]), 2**FINE)
 
     def exact_distance(self, data: object, proposal: Fraction) -> int:
-        # A person is up to max_rows edits: each must move the median by at most its share of the proposal.
-        low, high = map(Fraction, self.bounds)
-        steps = math.floor(proposal / self.max_rows / (high - low) * 2**FINE)
-        if steps >= 2**FINE:
-            raise InvalidParameter("the proposal is no smaller than the width of the bounds: there is nothing to test")
-        padded = self._padded(data)
+        self.admit_proposal(proposal)
+        padded, steps = self._padded(data), self._steps(proposal)
         edits = _replacements(padded, steps) if self.unit.relation == "replace" else _edits(padded, steps)
         return edits // self.max_rows
 
@@ -157,6 +166,7 @@ class ProposeTestRelease(Mechanism[Any, float]):
         instance("noise", self.noise, Laplace)
         if {self.test.unit, self.noise.unit} != {self.query.unit} or self.test.sensitivity.value < 1:
             raise InvalidParameter("test and noise must be made for the unit of the query; use for_budget")
+        self.query.admit_proposal(self.proposal)
 
     @classmethod
     def for_budget(

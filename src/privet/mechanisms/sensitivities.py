@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
+from numbers import Real
 
 from privet._numerics import exact, root_up
-from privet._validate import count, instance
+from privet._validate import count, instance, items
 from privet.errors import InvalidParameter
 from privet.mechanisms.families.record_values import public_bounds
 from privet.mechanisms.families.records import row_sensitivity
-from privet.mechanisms.sensitivity import Norm, Sensitivity
+from privet.mechanisms.sensitivity import Norm, Sensitivity, check_norm
 from privet.privacy import Unit, as_unit
 
 
@@ -50,16 +51,18 @@ def counts_sensitivity(
     >>> float(counts_sensitivity(bmi, norm="l1")), float(counts_sensitivity(bmi, norm="l1", unit=Unit("replace")))
     (2.0, 4.0)
     """
-    if isinstance(patterns, int):
-        moved = [(Fraction(1),) * count("patterns", patterns, 1)]
-    else:
-        rows = [tuple(exact("patterns", entry) for entry in row) for row in patterns]
-        if not rows or len({len(row) for row in rows}) != 1 or not rows[0]:
-            raise InvalidParameter("patterns must be a list of vectors of one length, at least one")
-        moved = rows
-        if unit is not None and instance("unit", unit, Unit).relation == "replace":
-            apart = [tuple(a - b for a, b in zip(one, other, strict=True)) for one, other in combinations(rows, 2)]
-            moved = apart if count("max_rows", max_rows, 1) == 1 else apart + rows
+    check_norm(norm)
+    if isinstance(patterns, Real):
+        k = count("patterns", patterns, 1)
+        reach = {"l1": k, "l2": root_up(k), "score": 1}[norm]  # of k ones
+        return row_sensitivity(Fraction(reach), norm=norm, unit=unit, max_rows=max_rows)
+    rows = [tuple(exact("patterns", entry) for entry in items("patterns", row)) for row in items("patterns", patterns)]
+    if not rows or len({len(row) for row in rows}) != 1 or not rows[0]:
+        raise InvalidParameter("patterns must be a list of vectors of one length, at least one")
+    moved = rows
+    if unit is not None and instance("unit", unit, Unit).relation == "replace":
+        apart = [tuple(a - b for a, b in zip(one, other, strict=True)) for one, other in combinations(rows, 2)]
+        moved = apart if count("max_rows", max_rows, 1) == 1 else apart + rows
     return row_sensitivity(
         max(map(_LENGTHS[norm], moved), default=Fraction(0)), norm=norm, unit=unit, max_rows=max_rows
     )

@@ -40,8 +40,7 @@ class Sensitivity:
             )
         above("sensitivity", size, 0.0)
         set_frozen(self, value=number)
-        if self.norm not in get_args(Norm):
-            raise InvalidParameter(f"norm must be one of {', '.join(get_args(Norm))}, got {self.norm!r}")
+        check_norm(self.norm)
         as_unit(self.unit)
 
     def times(self, factor: object) -> "Sensitivity":
@@ -50,6 +49,16 @@ class Sensitivity:
 
     def __float__(self) -> float:
         return float(self.value)
+
+
+def check_norm(norm: object) -> None:
+    """Refuse what is no norm.
+
+    >>> check_norm("l1")
+    """
+    if not isinstance(norm, str) or norm not in get_args(Norm):
+        told = repr(norm) if isinstance(norm, str) else type(norm).__name__
+        raise InvalidParameter(f"norm must be one of {', '.join(get_args(Norm))}, got {told}")
 
 
 def as_sensitivity(value: object, *, norm: Norm, unit: Unit | None = None) -> Sensitivity:

@@ -6,7 +6,7 @@ from typing import Any
 
 from privet._calls import door
 from privet._numerics import bisect, bracket
-from privet._validate import above, open_fraction
+from privet._validate import above, instance, open_fraction
 from privet.errors import InvalidParameter, Unreachable
 from privet.mechanisms.mechanism import Mechanism
 
@@ -37,7 +37,7 @@ def smallest_budget(
 
     def reaches(budget: float) -> bool:
         try:
-            bar = make(budget).error(share, **options)
+            bar = instance("what make returns", make(budget), Mechanism).error(share, **options)
         except (Unreachable, InvalidParameter):
             if budget >= _USUAL:
                 raise

@@ -11,7 +11,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import LARGEST_EXPONENT, ROOMY_EXPONENT, Array, bisect, bracket, up
 from privet._validate import fraction, set_frozen
-from privet.errors import InvalidData
+from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.columns import dimensions, is_number, is_typed
 from privet.mechanisms.mechanism import Example, Source, register
@@ -50,6 +50,10 @@ class Staircase(AdditiveMechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         set_frozen(self, gamma=fraction("gamma", self.gamma))
+        if max(1 / self._epsilon, self._steps * max(self._epsilon, Fraction(1))) > noise.LARGEST_SCALE:
+            raise InvalidParameter(
+                f"an epsilon of {float(self._epsilon):g} is beyond what staircase noise can be drawn for: take Laplace"
+            )
 
     @classmethod
     def _fields_for(cls, target: Guarantee, sensitivity: Fraction) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class VectorMean(VectorMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        bound = self.noise.sensitivity  # type: ignore[attr-defined]
+        bound = self.noise.sensitivity
         set_frozen(self, n=check_public_count(self.n, bound.unit, self.max_rows))
         if bound.value < row_reach(self.clip_norm, bound.unit, self.max_rows, square=self._square).value:
             raise InvalidParameter("the noise was made for a smaller clipping norm than this; use for_budget")
@@ -85,7 +85,6 @@ class VectorMean(VectorMechanism):
         return [*totals, len(value) * self._grid.floor(self.clip_norm)]
 
     def _draw(self, prepared: list[int], runs: int, source: Source) -> list[dict[str, Any]]:
-        assert isinstance(self.noise, Gaussian)
         rows = noisy_totals(self.noise, prepared, self._grid, runs=runs, source=source)
         return [self._finish(np.array(row, dtype=np.float64)) for row in rows]
 
@@ -111,14 +110,12 @@ class VectorMean(VectorMechanism):
         if self.n is not None:
             return self.error()
         # With all d + 1 noises within r: |mean error| <= r (1 + |mean|/clip_norm)/(count - r/clip_norm) in each coordinate.
-        assert isinstance(self.noise, Gaussian)
         radius = self.noise.error(0.95, dimension=self.dimension + 1).radius
         count = float(drawn["count"]) - radius / self.clip_norm
         bar = 2.0 * radius / count if count > 0.0 else 2.0 * self.clip_norm
         return ErrorBar(min(bar, 2.0 * self.clip_norm), 0.95, "mean")
 
     def _bar(self, confidence: float, n: float) -> ErrorBar:
-        assert isinstance(self.noise, Gaussian)
         return ErrorBar(self.noise.error(confidence, dimension=self.dimension).radius / n, confidence, "mean")
 
     @classmethod

@@ -38,7 +38,7 @@ class VectorSum(VectorMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        bound = self.noise.sensitivity  # type: ignore[attr-defined]
+        bound = self.noise.sensitivity
         if bound.value < row_reach(self.clip_norm, bound.unit, self.max_rows).value:
             raise InvalidParameter("the noise was made for a smaller clipping norm than this; use for_budget")
 
@@ -61,12 +61,10 @@ class VectorSum(VectorMechanism):
         return self._totals(value)
 
     def _draw(self, prepared: list[int], runs: int, source: Source) -> Array:
-        assert isinstance(self.noise, Gaussian)
         return np.array(noisy_totals(self.noise, prepared, self._grid, runs=runs, source=source), dtype=np.float64)
 
     def error(self, confidence: float = 0.95) -> ErrorBar:
         """The exact normal quantile, jointly over the coordinates."""
-        assert isinstance(self.noise, Gaussian)
         return self.noise.error(confidence, dimension=self.dimension)
 
     @classmethod

@@ -5,7 +5,7 @@ exact the answer is a `Fraction` with no rounding at all, so that a test of a di
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Rational
 from typing import TypeAlias, cast
@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from privet._numerics import Array, exp_capped, round_down
-from privet._validate import above, finite, fraction
+from privet._validate import above, finite, fraction, items
 from privet.errors import InvalidParameter
 
 Number: TypeAlias = float | Fraction | str
@@ -189,13 +189,11 @@ def _gamma(value: object, low: float) -> float | Fraction:
 
 
 def _distribution(name: str, values: object) -> tuple[float | Fraction, ...]:
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidParameter(f"{name} must be a sequence of probabilities, got {type(values).__name__}")
-    items = tuple(_probability(name, value) for value in values)
-    total = sum(items, Fraction(0)) if _exact(items) else math.fsum(items)
-    if not items or (total != 1 if _exact(items) else abs(total - 1.0) > _SUM_TOLERANCE):
+    held = tuple(_probability(name, value) for value in items(name, values))
+    total = sum(held, Fraction(0)) if _exact(held) else math.fsum(held)
+    if not held or (total != 1 if _exact(held) else abs(total - 1.0) > _SUM_TOLERANCE):
         raise InvalidParameter(f"{name} must sum to 1, got {float(total)}")
-    return items
+    return held
 
 
 def _pair(p: object, q: object) -> tuple[tuple[float | Fraction, ...], tuple[float | Fraction, ...]]:
@@ -206,9 +204,7 @@ def _pair(p: object, q: object) -> tuple[tuple[float | Fraction, ...], tuple[flo
 
 
 def _rows(channel: object) -> list[tuple[float | Fraction, ...]]:
-    if isinstance(channel, str | bytes) or not isinstance(channel, Iterable):
-        raise InvalidParameter(f"channel must be a sequence of rows, got {type(channel).__name__}")
-    rows = [_distribution("each row of the channel", row) for row in channel]
+    rows = [_distribution("each row of the channel", row) for row in items("channel", channel)]
     if not rows or len({len(row) for row in rows}) > 1:
         raise InvalidParameter("channel must have at least one row, and all rows must list the same outcomes")
     return rows

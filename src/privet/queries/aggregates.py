@@ -202,7 +202,7 @@ class Quantile(Aggregate):
         # The double 0.9 is meant as 9/10. Scores are whole numbers that grow with the denominator, so that it stays small.
         share = exact("q", self.q).limit_denominator(10_000)
         if not 0 < share < 1:
-            raise InvalidParameter(f"q must lie strictly between 0 and 1, got {float(share):g}")
+            raise InvalidParameter(f"q must lie strictly between 0 and 1, got {str(share)[:24]}")
         set_frozen(self, q=share)
 
     @classmethod

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from privet._validate import above
 from privet.errors import InvalidParameter
 from privet.queries.quantile_part import bin_count
 from privet.queries.selection import plain_number
@@ -27,9 +28,7 @@ def bins_of(column: str, low: Any, high: Any, floats: bool, width: float | None,
                 step = math.nextafter(step, math.inf)
             return Bin(Ref(column), float(low), step, bins)
         return bins_of(column, low, high, floats, math.ceil((int(high) - int(low) + 1) / bins), None)
-    step = plain_number(width)
-    if not 0 < step < math.inf:
-        raise InvalidParameter("width must be greater than 0, and finite")
+    step = _step(width)
     if floats or not float(step).is_integer():
         many = max(1, math.ceil((float(high) - float(low)) / step))
         return Bin(Ref(column), float(low), float(step), many)
@@ -45,11 +44,18 @@ def from_multiples(column: str, kind: Column, width: object) -> Bin:
     (10, 8)
     """
     low, high = kind.span
-    step = plain_number(width)
+    step = _step(width)
     whole = not isinstance(kind, Float) and float(step).is_integer()
     start: int | float = int(low) if isinstance(kind, Date) else _multiple(low, int(step) if whole else float(step))
     many = math.ceil((float(high) - float(start) + whole) / step)
     return Bin(Ref(column), start, int(step) if whole else step, max(1, many))
+
+
+def _step(width: object) -> int | float:
+    """The width of a bin, of which a column can hold no more than doubles tell apart."""
+    step = plain_number(width)
+    above("width", step, 0.0)
+    return step
 
 
 def _multiple(low: Any, step: int | float) -> int | float:

@@ -45,6 +45,7 @@ from privet.tables import (
 )
 
 _BIN = "(grid)"
+_RAREST = 1e-12  # of failing: a share of it, one for each bin, is still told from 0 beside 1
 _OCTAVES = 40  # of a column of fractions: what is smaller than 2^-40 of its bounds is in one bin with 0
 
 
@@ -137,6 +138,8 @@ class BoundsFinder(TableAlgorithm, Algorithm[Data, FoundBounds]):
             raise InvalidParameter("the part has less noise than the reach of the plan needs")
         if self.part.sensitivity.unit != self.about:
             raise InvalidParameter("the part is priced for another unit than about=")
+        if self.failing < _RAREST:
+            raise InvalidParameter(f"failing must be at least {_RAREST:g}, got {self.failing:g}")
 
     @property
     def _cut(self) -> Cut:

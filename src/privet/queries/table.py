@@ -218,6 +218,8 @@ class Table(Described):
         """Every row with the public rows that agree on the columns `on`; without one it is left out."""
         listed = as_columns(dict(columns) if isinstance(columns, Mapping) else columns)
         names = (on,) if isinstance(on, str) else items("on", on)
+        if not isinstance(rows, Mapping):
+            raise InvalidParameter(f"rows must be a dict of columns, got {type(rows).__name__}")
         table = {name: [plain_value(each) for each in items(name, rows[name])] for name, _ in listed if name in rows}
         missing = [name for name, _ in listed if name not in table]
         if missing or len({len(each) for each in table.values()}) != 1:

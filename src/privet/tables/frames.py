@@ -190,6 +190,8 @@ def _of_arrow(name: str, column: Any, declared: Column | None) -> RawColumn:
         return _of_arrow(name, column.dictionary_decode(), declared)
     if kind == "null":  # no value at all, which is of any kind: a neighbour with one has its type
         return _objects(np.full(len(column), None, dtype=object), declared)
+    if "<" in kind or "interval" in kind:  # of several parts, whose names may be those of numbers and texts
+        return RawColumn("other", np.zeros(len(column)), missing)
     if "string" in kind or "utf8" in kind:
         return _texts(column.to_pylist())
     if kind.startswith(("date", "timestamp")):
@@ -218,15 +220,15 @@ def _of_array(name: str, column: Array, declared: Column | None) -> RawColumn:
         held = plain.copy()
         held[missing] = None
         return _objects(held, declared)
+    unit = "s" if isinstance(declared, Time) else "D"
+    if kind not in _KINDS or (kind == "M" and not _holds(plain.dtype, unit)):
+        return RawColumn("other", np.zeros(len(plain)), missing)
     if kind == "M":
         absent = missing | np.isnat(plain)
-        if isinstance(declared, Time):
-            return RawColumn("seconds", plain.astype("datetime64[s]").astype(np.int64), absent)
-        return RawColumn("days", plain.astype("datetime64[D]").astype(np.int64), absent)
+        steps = plain.astype(f"datetime64[{unit}]").astype(np.int64)
+        return RawColumn("seconds" if unit == "s" else "days", steps, absent)
     if kind in "UT":
         return _texts([None if gone else each for each, gone in zip(plain.tolist(), missing, strict=True)])
-    if kind not in _KINDS:
-        return RawColumn("other", np.zeros(len(plain)), missing)
     if kind == "f" and plain.dtype.itemsize not in (4, 8):
         plain = plain.astype(np.float64)
     if not plain.dtype.isnative:
@@ -300,13 +302,27 @@ def _in_utc(value: datetime) -> datetime | None:
     return moment
 
 
+def _holds(moments: np.dtype[Any], unit: str) -> bool:
+    """True if moments of this dtype can be counted in seconds or days: numpy refuses units that are far finer."""
+    try:
+        np.zeros(0, dtype=moments).astype(f"datetime64[{unit}]")
+    except (OverflowError, TypeError):
+        return False
+    return True
+
+
+def _moment(value: np.datetime64, unit: str) -> int | None:
+    known = not np.isnat(value) and _holds(value.dtype, unit)
+    return int(value.astype(f"datetime64[{unit}]").astype(np.int64)) if known else None
+
+
 def _second(value: object) -> int | None:
     day = _day(value) if isinstance(value, date) else None
     if isinstance(value, datetime):
         moment = _in_utc(value)
         return None if moment is None or day is None else day * 86_400 + _second_of_day(moment)
     if isinstance(value, np.datetime64):
-        return None if np.isnat(value) else int(value.astype("datetime64[s]").astype(np.int64))
+        return _moment(value, "s")
     return second_in(value) if day is None else day * 86_400
 
 
@@ -321,5 +337,5 @@ def _day(value: object) -> int | None:
     if isinstance(value, date):
         return value.toordinal() - EPOCH
     if isinstance(value, np.datetime64):
-        return None if np.isnat(value) else int(value.astype("datetime64[D]").astype(np.int64))
+        return _moment(value, "D")
     return day_in(value)

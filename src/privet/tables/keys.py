@@ -46,7 +46,7 @@ class KeySet:
         names = tuple(items("names", self.names))
         if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
             raise InvalidParameter("a set of keys needs the names of its columns, each once")
-        rows = tuple(tuple(row) for row in items("rows", self.rows))
+        rows = tuple(items("a row of keys", row) for row in items("rows", self.rows))
         if any(len(row) != len(names) for row in rows):
             raise InvalidParameter("every key must have a value for each of its columns")
         try:

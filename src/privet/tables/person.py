@@ -12,7 +12,7 @@ Relation = Literal["add_remove", "replace"]
 
 
 def _relation(relation: object) -> None:
-    if relation not in ("add_remove", "replace"):
+    if not isinstance(relation, str) or relation not in ("add_remove", "replace"):
         raise InvalidParameter(f'relation must be "add_remove" or "replace", got {relation!r:.40}')
 
 

@@ -179,7 +179,7 @@ class PublicJoin(_Step):
     def __post_init__(self) -> None:
         mine, theirs = self.input.columns, dict(self.listed)
         for name in self.on:
-            if name not in mine or name not in theirs:
+            if not isinstance(name, str) or name not in mine or name not in theirs:
                 raise InvalidParameter(f"both tables need the column {name!r:.60} that they are joined on")
             if mine[name].kind != theirs[name].kind:
                 raise InvalidParameter(f"column {name!r} is of another kind in the public table")

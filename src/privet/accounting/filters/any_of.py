@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from privet._validate import open_fraction, set_frozen
+from privet._validate import flag, fraction, open_fraction, set_frozen
 from privet.accounting.filters.amounts import COMPUTED
 from privet.accounting.filters.filter import Filter, Rule
 from privet.accounting.filters.rules import ApproxGdpFilter, BasicFilter, ZcdpFilter
@@ -72,9 +72,10 @@ def basic_or_zcdp(epsilon: float, *, delta: float, approximate: bool = True) -> 
     >>> [round(rule.limits[0], 8) for rule in basic_or_zcdp(1.0, delta=1e-5).rules]
     [1.0, 0.02776203]
     """
+    delta = fraction("delta", delta)
     if delta == 0.0:
         return BasicFilter(epsilon)
-    if not approximate:
+    if not flag("approximate", approximate):
         return AnyOf((BasicFilter(epsilon), ZcdpFilter(epsilon, delta=delta)))
     half = open_fraction("delta", delta) / 2.0
     return AnyOf((BasicFilter(epsilon, delta=half), ZcdpFilter(epsilon, delta=half, delta0=half / 5.0)))

@@ -267,7 +267,7 @@ class PrivateEstimator(BaseEstimator):
 
     def _read(self, X: object, y: object) -> tuple[Any, Any]:
         """Rows and targets as arrays. With `bad_rows="error"` some are refused for their values."""
-        if self.bad_rows not in ("error", "zero"):
+        if not isinstance(self.bad_rows, str) or self.bad_rows not in ("error", "zero"):
             raise InvalidParameter('bad_rows must be "error" or "zero"')
         quiet = self._is_quiet()
         # The number of records is private, so that no number is refused, not even 0; scikit-learn's own fit needs one.

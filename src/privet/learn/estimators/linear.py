@@ -172,7 +172,8 @@ def known_classes(classes: object) -> Classes:
     """The classes as given; missing ones are an error: reading them off y would tell about it."""
     if classes is None:
         raise InvalidParameter("give classes=, the public list of labels: read off y it would tell who is in the data")
-    if isinstance(classes, str) or not isinstance(classes, Iterable):
+    single = getattr(classes, "ndim", 1) == 0
+    if single or isinstance(classes, str) or not isinstance(classes, Iterable):
         raise InvalidParameter("classes must be a list of labels")
     return Classes(tuple(classes) if not isinstance(classes, np.ndarray) else tuple(classes.tolist()))
 

@@ -20,6 +20,7 @@ from privet.mechanisms import Algorithm, Ball, Example, Gaussian, Source, regist
 from privet.privacy import Guarantee, PrivacyLoss, Repeated, Unit
 
 _CANDIDATES = 64  # public points for each cluster, of which starts are chosen: accuracy and time
+_MOST = 2**16  # public points that all rounds together may begin from: memory and time, where no noise is small enough
 _ROUNDS = 20  # of moving public points: they are even enough by then
 
 
@@ -53,6 +54,8 @@ class NoisyLloyd(OnRecords, Algorithm[Any, Any]):
         if self.task.intercept or not isinstance(self.task.target, NoTarget):
             raise InvalidParameter("clusters are those of rows alone: a task without intercept and target")
         check_reach("noise", self.noise.sensitivity, reach(2, 4, self.task.unit))
+        if self.clusters * self.rounds > _MOST:
+            raise InvalidParameter(f"clusters times rounds must be at most {_MOST:,}")
 
     @classmethod
     def planned(cls, task: Task, clusters: int, rounds: int, target: Guarantee) -> "NoisyLloyd":

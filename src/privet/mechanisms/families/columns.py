@@ -254,8 +254,9 @@ def column_kind(value: object) -> str:
 
 
 def _numpy_kind(dtype: Any) -> str:
-    if dtype.kind == "m" and np.datetime_data(dtype)[0] in ("Y", "M", "generic"):
-        return "other"  # months and years have no fixed length
+    step = np.datetime_data(dtype)[0] if dtype.kind in "mM" else ""
+    if step == "as" or (dtype.kind == "m" and step in ("Y", "M", "generic")):
+        return "other"  # months and years have no fixed length, and numpy has no seconds of attoseconds
     kinds = {"b": "bool", "i": "whole", "u": "whole", "f": "float", "M": "time", "m": "span"}
     return kinds.get(dtype.kind, {"O": "object", "U": "text", "S": "text", "T": "text"}.get(dtype.kind, "other"))
 
@@ -362,7 +363,7 @@ def _read_pandas(value: Any, kind: str) -> Column:
         filled = value.fillna(False if kind == "bool" else 0)
         return Column(np.asarray(filled.to_numpy(dtype=dtype.numpy_dtype)), absent)
     if kind == "time":  # with a time zone: the same moments in UTC
-        return Column(np.asarray(value.to_numpy(dtype="datetime64[ns]")), absent)
+        return Column(np.asarray(value.to_numpy(dtype=f"datetime64[{dtype.unit}]")), absent)
     return Column(np.asarray(value), None)  # sparse
 
 
@@ -401,11 +402,11 @@ def moment(value: object) -> object:
     >>> moment(date(1970, 1, 2)), moment(np.datetime64("1970-01-02")), moment(5)
     (86400.0, 86400.0, 5)
     """
-    if isinstance(value, np.datetime64):
+    if isinstance(value, np.datetime64) and _numpy_kind(value.dtype) == "time":
         return float(_seconds(np.asarray(value)))
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time(0))
-    if isinstance(value, datetime):
+    if isinstance(value, datetime) and value == value:  # pandas' missing time is a datetime, and no moment
         aware = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
         return aware.timestamp()
     return value

@@ -8,9 +8,10 @@ from functools import lru_cache
 import numpy as np
 
 from privet._numerics import Array
+from privet.errors import InvalidParameter
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.mechanism import Source
-from privet.noise import Grid, Steps
+from privet.noise import LARGEST_SCALE, Grid, Steps
 
 CHUNK = 2**16  # records of at most 2^42 steps: a chunk cannot leave int64
 FINE = 40  # a record is rounded to 2^-40 of the width of its bounds
@@ -44,6 +45,15 @@ def noise_grid(scale: float, grid: Grid) -> tuple[Grid, Fraction]:
     """
     fine = Grid.finer_than(scale, 20, coarsest=grid.exponent + 50)
     return fine, fine.length(scale)
+
+
+def check_noise_grid(scale: float, grid: Grid) -> None:
+    """Refuse noise that cannot be drawn for totals in steps of `grid`.
+
+    >>> check_noise_grid(1.0, Grid(-40))
+    """
+    if noise_grid(scale, grid)[1] > LARGEST_SCALE:
+        raise InvalidParameter("the noise must stay below 2^52 grid steps: the budget is too small for these bounds")
 
 
 def noisy_totals(

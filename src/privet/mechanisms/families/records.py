@@ -15,7 +15,7 @@ from privet._validate import count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.one_noise import PricedByNoise
-from privet.mechanisms.families.record_totals import CHUNK, noise_grid, noisy_totals
+from privet.mechanisms.families.record_totals import CHUNK, check_noise_grid, noisy_totals
 from privet.mechanisms.families.record_values import (
     Missing,
     admit_records,
@@ -61,11 +61,7 @@ class RecordMechanism(PricedByNoise, Mechanism[Any, Any]):  # type: ignore[overr
             raise InvalidParameter(
                 "the noise was made for a smaller sensitivity than these bounds have; use for_budget"
             )
-        _, steps = noise_grid(self.noise.scale, self._grid)
-        if steps > 2**52:
-            raise InvalidParameter(
-                "the noise must stay below 2^52 grid steps: the budget is too small for these bounds"
-            )
+        check_noise_grid(self.noise.scale, self._grid)
         if hasattr(self, "n"):  # members that may know the number of records
             set_frozen(self, n=check_public_count(self.n, bound.unit, self.max_rows))
 

@@ -9,6 +9,8 @@ import numpy as np
 from privet._numerics import Array, is_masked, root_up
 from privet._validate import above, count, instance, set_frozen
 from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms.families.record_totals import check_noise_grid
+from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Mechanism
 from privet.mechanisms.sensitivity import Sensitivity
 from privet.noise import Grid
@@ -30,16 +32,17 @@ class VectorMechanism(Mechanism[Any, Any]):
 
     clip_norm: float
     dimension: int
-    noise: Mechanism[Any, Any]
+    noise: Gaussian
     max_rows: int = 1
     at: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        instance("noise", self.noise, Mechanism)
+        instance("noise", self.noise, Gaussian)
         set_frozen(self, clip_norm=above("clip_norm", self.clip_norm, 0.0))
         set_frozen(self, dimension=count("dimension", self.dimension, 1))
         set_frozen(self, max_rows=count("max_rows", self.max_rows, 1))
+        check_noise_grid(self.noise.scale, self._grid)
 
     @property
     def loss(self) -> PrivacyLoss:
