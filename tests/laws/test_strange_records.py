@@ -154,6 +154,36 @@ def test_pairs_that_are_no_neighbours_are_not_made():
         testing.check_strange_records_are_covered(example)
 
 
+@pytest.mark.parametrize("twin", [RefusesNan, RefusesLate, Crashes, Overflows])
+def test_no_value_is_refused_under_any_relation(twin):
+    example = Example(twin(unit=Unit("replace")), [0.25, 0.5], [0.25, 0.75])
+    testing.check_behaviour_is_public(example)
+    with pytest.raises(AssertionError, match=r"is refused for its value|raises or warns"):
+        testing.check_strange_records_are_covered(example)
+
+
+class Single(Total):
+    """One number, not a list of them."""
+
+    def _admit(self, value):
+        if not isinstance(value, float):
+            raise InvalidData("a float")
+
+    def _prepare(self, value):
+        return self._clipped(value)
+
+
+class SingleFraction(Single):
+    def _prepare(self, value):
+        return Fraction(min(max(value, 0.0), 1.0))  # of NaN there is none
+
+
+def test_no_single_number_is_refused():
+    testing.check_strange_records_are_covered(Example(Single(), 0.25, 0.75))
+    with pytest.raises(AssertionError, match="nan raises or warns: ValueError"):
+        testing.check_strange_records_are_covered(Example(SingleFraction(), 0.25, 0.75))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sums(Algorithm):
     """A sound algorithm: the sum of rows that are clipped to [0, 1]."""

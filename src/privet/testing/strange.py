@@ -1,9 +1,9 @@
-"""Records with strange values, and neighbours that have one, made from the pair of an example."""
+"""Strange values, inputs that hold one and neighbours that differ in one, made from the pair of an example."""
 
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,24 @@ def strange_pairs(example: Example) -> list[tuple[Data, Data]]:
     if not takes(mechanism, joined(fewer, more[-1:])):
         return []
     pairs = [(fewer, joined(fewer, record)) for record in strange_like(more[-1:])]
-    for _, right in pairs:
-        assert takes(mechanism, right), f"{mechanism.name}: {in_words(right[-1:])} is refused for its value"
+    check_taken(mechanism, [right for _, right in pairs])
     return pairs
+
+
+def strange_inputs(example: Example) -> list[Any]:
+    """The inputs of an example with a strange value in the place of the last one, or of the number or text that they are.
+
+    >>> from privet.mechanisms import Laplace
+    >>> strange_inputs(next(iter(Laplace.examples())))[:2]
+    [nan, 1000000.0]
+    """
+    found: list[Any] = []
+    for value in (example.left, example.right):
+        if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
+            found += [joined(value[:-1], strange) for strange in strange_like(value[-1:])]
+        elif type(value) in (float, int, str):
+            found += _others(value)
+    return found
 
 
 def sides_of(example: Example) -> tuple[Data, Data] | None:
@@ -90,12 +105,24 @@ def _bounds(kind: "np.dtype[Any]") -> tuple[int, ...]:
     return most, min(_FAR, most), int(np.iinfo(kind).min), 0
 
 
-def in_words(record: Data) -> str:
-    """A made-up record in words."""
-    return f"the record {record[-1]!r:.60}" if len(record) else "nobody"
+def in_words(value: object) -> str:
+    """A made-up input in words: by its last record, where it has some.
+
+    >>> in_words([1.0, 2.0]), in_words(0.5), in_words([])
+    ('the record 2.0', 'the input 0.5', 'nobody')
+    """
+    if not isinstance(value, list | tuple | np.ndarray):
+        return f"the input {value!r:.60}"
+    return f"the record {value[-1]!r:.60}" if len(value) else "nobody"
 
 
-def takes(mechanism: Mechanism[Any, Any], value: Data) -> bool:
+def check_taken(mechanism: Mechanism[Any, Any], values: Iterable[object]) -> None:
+    """A check that none of these is refused: inputs that are so by their values alone."""
+    for value in values:
+        assert takes(mechanism, value), f"{mechanism.name}: {in_words(value)} is refused for its value"
+
+
+def takes(mechanism: Mechanism[Any, Any], value: object) -> bool:
     try:
         mechanism.check(value)
     except InvalidData:

@@ -12,7 +12,7 @@ from privet.audit import Pairs, mechanism as audit_mechanism, replay
 from privet.mechanisms import Algorithm, Example, Mechanism
 from privet.noise import Seeded
 from privet.testing.law import law_of
-from privet.testing.strange import Data, in_words, joined, sides_of, strange_pairs, takes
+from privet.testing.strange import check_taken, in_words, joined, sides_of, strange_inputs, strange_pairs, takes
 
 _RUNS = 300  # of each input of the pair that tells most: what a strange record breaks is seldom a matter of degree
 _LEVEL = 1e-7  # the chance that a sound mechanism fails
@@ -20,43 +20,51 @@ _LEVEL = 1e-7  # the chance that a sound mechanism fails
 
 @law_of("mechanism")
 def check_strange_records_are_covered(example: Example) -> None:
-    """Records with strange values are neither refused nor do they raise or warn, and neighbours with such a record, of
-    nobody, and without another record than that of the example are as hard to tell apart as the price says.
+    """Strange values are neither refused nor do they raise or warn, and neighbours with such a record, of nobody, and
+    without another record than that of the example are as hard to tell apart as the price says.
 
-    Of examples under add/remove whose inputs are lists or arrays of records, one of them with further ones. Whole
-    algorithms are replayed. A costly example is asked only what it refuses: `check_survives_audit` replays some of these.
+    The second half is about examples under add/remove whose inputs are lists or arrays of records, one of them with
+    further ones. Whole algorithms are replayed. A costly example is asked only what it refuses: `check_survives_audit`
+    replays it.
 
     >>> from privet.mechanisms import BoundedSum
     >>> check_strange_records_are_covered(next(iter(BoundedSum.examples())))
     """
     mechanism: Any = example.mechanism
-    pairs, ends = strange_pairs(example), sides_of(example)
-    if ends is None or example.cost == "costly":
+    ends = sides_of(example)
+    if ends is None:
+        others = strange_inputs(example)
+        if takes(mechanism, example.left):
+            check_taken(mechanism, others)
+        if example.cost != "costly":
+            _run_each(mechanism, example.left, others)
         return
-    more = ends[1]
-    others = [(more[1:], more), (more[:0], more[:1]), (more[:0], more[-1:])]
-    others += [(right[-1:], joined(right[-1:], right[-1:])) for _, right in pairs]
-    pairs += [pair for pair in others if all(takes(mechanism, value) for value in pair)]  # refused for its length
-    _run_once(mechanism, more, pairs)
+    pairs, more = strange_pairs(example), ends[1]
+    if example.cost == "costly":
+        return
+    further = [(more[1:], more), (more[:0], more[:1]), (more[:0], more[-1:])]
+    further += [(right[-1:], joined(right[-1:], right[-1:])) for _, right in pairs]
+    pairs += [pair for pair in further if all(takes(mechanism, value) for value in pair)]  # refused for its length
+    _run_each(mechanism, more, [value for pair in pairs for value in pair])
     if isinstance(mechanism, Algorithm):
         for pair in pairs:
             seen = replay(mechanism.release, *pair, times=1)
-            assert not seen.refuted, f"{mechanism.name}: with {in_words(pair[1][-1:])}: {seen}"
+            assert not seen.refuted, f"{mechanism.name}: with {in_words(pair[1])}: {seen}"
     elif pairs:
         told = audit_mechanism(mechanism, neighbours=Pairs(pairs, checked=False), runs=_RUNS, alpha=_LEVEL)
-        assert told.verdict == "not refuted", f"{told} ({in_words(told.witness.right[-1:])})"
+        assert told.verdict == "not refuted", f"{told} ({in_words(told.witness.right)})"
 
 
-def _run_once(mechanism: Mechanism[Any, Any], usual: Data, pairs: list[tuple[Data, Data]]) -> None:
-    """A check that no input of these pairs raises or warns, if the usual one does not."""
+def _run_each(mechanism: Mechanism[Any, Any], usual: object, values: list[Any]) -> None:
+    """A check that none of these inputs raises or warns, if the usual one does not."""
     if _raised(mechanism, usual) is not None:
         return
-    for value in (value for pair in pairs for value in pair):
+    for value in values:
         said = _raised(mechanism, value)
-        assert said is None, f"{mechanism.name}: {in_words(value[-1:])} raises or warns: {said}"
+        assert said is None, f"{mechanism.name}: {in_words(value)} raises or warns: {said}"
 
 
-def _raised(mechanism: Mechanism[Any, Any], value: Data) -> str | None:
+def _raised(mechanism: Mechanism[Any, Any], value: object) -> str | None:
     """The name of the exception or warning of a run; None where there is none."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
