@@ -117,7 +117,37 @@ class CastsFirst(Total):
             return int(np.array(value).astype(np.int64).clip(None, 1).sum())
 
 
+class CountsPairs(Total):
+    """Pairs of equal records: whoever comes makes as many as there are equal ones."""
+
+    def _prepare(self, value):
+        return sum(one == other for i, one in enumerate(value) for other in value[:i])
+
+
+class QuietInCrowds(Total):
+    """Noise for a mean, by the exact number of records, where there are enough of them."""
+
+    def _prepare(self, value):
+        return super()._prepare(value), len(value)
+
+    def _draw(self, prepared, runs, source):
+        total, n = prepared
+        return noise.rounded_laplace(scale=1 if n < 20 else Fraction(1, 8), center=total, size=runs, source=source)
+
+
+class EndsLate(Total):
+    """An exception of the sum, not of a record."""
+
+    def _draw(self, prepared, runs, source):
+        if prepared > 10:
+            raise ArithmeticError("the sum is too large")
+        return super()._draw(prepared, runs, source)
+
+
 TWINS = [
+    CountsPairs,
+    QuietInCrowds,
+    EndsLate,
     RefusesNan,
     RefusesLate,
     Crashes,

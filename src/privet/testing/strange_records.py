@@ -2,7 +2,7 @@
 
 The pair of an example is what its author thought of. From it follow others that are neighbours as well, where one input is
 the other and further records: with a record that holds NaN, infinity or the end of its type; of nobody and of one; without
-the first instead of the last.
+the first instead of the last; in a crowd.
 """
 
 import warnings
@@ -15,13 +15,14 @@ from privet.testing.law import law_of
 from privet.testing.strange import check_taken, in_words, joined, sides_of, strange_inputs, strange_pairs, takes
 
 _RUNS = 300  # of each input of the pair that tells most: what a strange record breaks is seldom a matter of degree
+_CROWD = 200  # records: what depends on how many there are shows, and it takes no time
 _LEVEL = 1e-7  # the chance that a sound mechanism fails
 
 
 @law_of("mechanism")
 def check_strange_records_are_covered(example: Example) -> None:
-    """Strange values are neither refused nor do they raise or warn, and neighbours with such a record, of nobody, and
-    without another record than that of the example are as hard to tell apart as the price says.
+    """Strange values are neither refused nor do they raise or warn, and neighbours with such a record, of nobody, of
+    many, and without another record than that of the example are as hard to tell apart as the price says.
 
     The second half is about examples under add/remove whose inputs are lists or arrays of records, one of them with
     further ones. Whole algorithms are replayed. A costly example is asked only what it refuses: `check_survives_audit`
@@ -44,6 +45,8 @@ def check_strange_records_are_covered(example: Example) -> None:
         return
     further = [(more[1:], more), (more[:0], more[:1]), (more[:0], more[-1:])]
     further += [(right[-1:], joined(right[-1:], right[-1:])) for _, right in pairs]
+    crowds = [joined(*[each] * -(-_CROWD // len(each))) for each in (more, more[-1:])]
+    further += [(crowd, joined(crowd, more[-1:])) for crowd in crowds]
     pairs += [pair for pair in further if all(takes(mechanism, value) for value in pair)]  # refused for its length
     _run_each(mechanism, more, [value for pair in pairs for value in pair])
     if isinstance(mechanism, Algorithm):
