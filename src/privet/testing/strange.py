@@ -15,8 +15,8 @@ from privet.mechanisms import Example, Mechanism
 
 _FAR = 10**6  # an ordinary outlier: some mistakes throw the others away, and some do not
 _MOST = sys.float_info.max  # its square overflows, as does its sum with itself
-_FLOATS = (math.nan, float(_FAR), math.inf, -math.inf, _MOST, -_MOST, -float(_FAR), 5e-324, 0.0)  # where sums turn
-_INTS = (10**400, _FAR, 2**63 - 1, -(2**63), -_FAR, 0)  # where types end, and one that no float holds
+_FLOATS = (math.nan, float(_FAR), math.inf, -math.inf, -_MOST, -float(_FAR), 5e-324, 0.0, _MOST)  # where sums turn
+_INTS = (10**400, _FAR, -(2**63), -_FAR, 0, 2**63 - 1)  # where types end, and one that no float holds
 _TEXTS = ("", "Zaphod")
 
 Data = list[Any] | tuple[Any, ...] | Array
@@ -24,7 +24,8 @@ Data = list[Any] | tuple[Any, ...] | Array
 
 def strange_pairs(example: Example) -> list[tuple[Data, Data]]:
     """Neighbours, the second of which has a further record with a strange value, none of which may be refused; nothing
-    where the inputs of an example are no records. First come a missing value (or what its type cannot hold) and an outlier.
+    where the inputs of an example are no records. First come a missing value (or an end of its type) and an
+    outlier, last the largest value of its type.
 
     >>> from privet.mechanisms import BoundedSum
     >>> [right[-1] for _, right in strange_pairs(next(iter(BoundedSum.examples())))][:2]
@@ -79,7 +80,7 @@ def strange_like(record: Data) -> Iterator[Data]:
         if record.dtype.kind == "f":
             ends = np.finfo(record.dtype)
             least = ends.smallest_subnormal
-            usual = (math.nan, min(_FAR, float(ends.max)), math.inf, -math.inf, ends.max, ends.min, least, 0.0)
+            usual = (math.nan, min(_FAR, float(ends.max)), math.inf, -math.inf, ends.min, least, 0.0, ends.max)
             yield from (np.full_like(record, each) for each in usual)
         elif record.dtype.kind in "iu":
             yield from (np.full_like(record, each) for each in _bounds(record.dtype))
@@ -102,7 +103,7 @@ def _others(held: object) -> tuple[Any, ...]:
 
 def _bounds(kind: "np.dtype[Any]") -> tuple[int, ...]:
     most = int(np.iinfo(kind).max)
-    return most, min(_FAR, most), int(np.iinfo(kind).min), 0
+    return int(np.iinfo(kind).min), min(_FAR, most), 0, most
 
 
 def in_words(value: object) -> str:

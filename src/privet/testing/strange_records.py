@@ -44,7 +44,7 @@ def check_strange_records_are_covered(example: Example) -> None:
     if example.cost == "costly":
         return
     further = [(more[1:], more), (more[:0], more[:1]), (more[:0], more[-1:])]
-    further += [(right[-1:], joined(right[-1:], right[-1:])) for _, right in pairs]
+    further += [(largest := right[-1:], joined(largest, largest)) for _, right in pairs[-1:]]  # two overflow
     crowds = [joined(*[each] * -(-_CROWD // len(each))) for each in (more, more[-1:])]
     further += [(crowd, joined(crowd, more[-1:])) for crowd in crowds]
     pairs += [pair for pair in further if all(takes(mechanism, value) for value in pair)]  # refused for its length
