@@ -16,6 +16,7 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms import ErrorBar, Example, Mechanism, Release, registered_mechanisms
 from privet.privacy import Guarantee
 from tests.firsts import first_of_each, mechanism_examples, slow
+from tests.laws import test_strange_records as strange
 from tests.mechanisms import test_blocks as in_blocks
 from tests.seams import toy
 
@@ -299,6 +300,7 @@ def pair(twin, target=None):
         (testing.check_exact_numbers_stay_inside, Example(toy.Leaking(), toy.LEFT, toy.RIGHT)),
         (testing.check_blocks_are_their_prices, in_blocks.example_of(in_blocks.Borrowed)),
         (testing.check_states_are_left_alone, in_blocks.example_of(in_blocks.InPlace)),
+        (testing.check_strange_records_are_covered, strange.pair(strange.ClipsTheSum())),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value.mechanism).__name__,
 )

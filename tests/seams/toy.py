@@ -34,7 +34,7 @@ class Toy(Algorithm):
         return Composed((self.count.loss, self.choice.loss, self.total.loss))
 
     def _run(self, prepared: Any, source: Any) -> Any:
-        rows = np.clip(prepared, 0.0, 1.0)
+        rows = np.clip(np.nan_to_num(prepared), 0.0, 1.0)
         n = self.count.release(len(rows), source=source).value
         column = self.choice.release(rows.sum(axis=0), source=source).value
         total = self.total.release(rows.sum(axis=0), source=source).value
@@ -51,7 +51,7 @@ class Threads(Toy):
     name = "toy_with_threads_of_the_tests"
 
     def _run(self, prepared: Any, source: Any) -> Any:
-        rows = np.clip(prepared, 0.0, 1.0)
+        rows = np.clip(np.nan_to_num(prepared), 0.0, 1.0)
         out: dict[str, Any] = {}
         with ThreadPoolExecutor(2) as pool:
             jobs = [
@@ -74,7 +74,7 @@ class Jobs(Toy):
     def _run(self, prepared: Any, source: Any) -> Any:
         from joblib import Parallel, delayed
 
-        rows = np.clip(prepared, 0.0, 1.0)
+        rows = np.clip(np.nan_to_num(prepared), 0.0, 1.0)
         sums = rows.sum(axis=0)
         asked = ((self.count, len(rows)), (self.choice, sums), (self.total, sums))
         calls = (delayed(carry(part.release))(value, source=source) for part, value in asked)
@@ -100,7 +100,9 @@ class Sampled(Algorithm):
         for _ in range(self.steps):
             picked = self._coins("sample", lambda s: noise.poisson_subset(len(prepared), q=self.q, source=s), source)
             with self._priced(lambda parts: PoissonSampled(Composed(parts), self.q)):
-                out.append(self.total.release(np.clip(prepared[picked], 0, 1).sum(axis=0), source=source).value)
+                out.append(
+                    self.total.release(np.clip(np.nan_to_num(prepared[picked]), 0, 1).sum(axis=0), source=source).value
+                )
         return np.array(out)
 
     @classmethod
@@ -172,7 +174,7 @@ class Steered(Toy):
     name = "toy_that_is_steered_on_many_rows"
 
     def _run(self, prepared: Any, source: Any) -> Any:
-        rows = np.clip(prepared, 0.0, 1.0)
+        rows = np.clip(np.nan_to_num(prepared), 0.0, 1.0)
         n = self.count.release(len(rows), source=source).value
         column = self.choice.release(rows.sum(axis=0), source=source).value
         total = self.total.release(rows.sum(axis=0) if n < 300 else rows[:, ::-1].sum(axis=0), source=source).value

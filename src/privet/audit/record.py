@@ -2,7 +2,8 @@
 
 In the first world every release is recorded. In the second, each release returns what the first world's returned, as
 if the noise had happened to agree. A private pipeline cannot tell the worlds apart from there on: it must ask for the
-same mechanisms in the same order, with inputs no further apart than their declared sensitivity, and end alike.
+same mechanisms in the same order, with inputs no further apart than their declared sensitivity, and end alike. Of parts
+that are priced as disjoint blocks (`Parallel`) no more may get other inputs than that price covers.
 
 A whole algorithm is looked through: it runs in both worlds, its parts are recorded and replayed one by one, and the coins
 that it declares are the same in both.
@@ -16,6 +17,7 @@ without regard to the input does that with probability at most (p (1 - p))^6 <= 
 
 import copy
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -32,7 +34,9 @@ from privet.audit.tape import Asked, Recorded, Replayed
 from privet.audit.watch import Ending, run_watched
 from privet.mechanisms import STREAM, Algorithm, Mechanism, Release, Sensitivity, observed
 from privet.mechanisms.here import here
+from privet.mechanisms.whole import together
 from privet.noise import Seeded, uniform_int
+from privet.privacy import Composed, Parallel, PrivacyLoss
 
 Lane = tuple[int, ...]
 
@@ -42,6 +46,11 @@ _CONFIRMED = 6  # runs of either input against the record before it is said that
 def _lane() -> Lane:
     """Which piece of work runs here: () in the main one, numbers for work that was carried to other threads."""
     return here().lane
+
+
+def _groups() -> tuple[Any, ...]:
+    """The groups of parts, each with one price, that what is released here belongs to."""
+    return here().together
 
 
 @dataclass(frozen=True)
@@ -227,6 +236,9 @@ class _Record:
                 findings.append(Finding("count of calls", place, f"{mechanism.name}: asked in the second world only"))
                 return replace(run(), insecure=True)
             findings.extend(_differences(calls[here], mechanism, _copied(value), number[way, here]))
+            if groups := together():
+                moved = text_of(calls[here].value) != text_of(value)
+                members.setdefault(groups[-1], []).append((mechanism.loss, moved))
             known = _own(calls[here].release)
             if isinstance(known.value, Recorded):
                 opened.append(
@@ -236,6 +248,7 @@ class _Record:
             return known
 
         opened: list[tuple[Replayed, int, Recorded]] = []
+        members: dict[Any, list[tuple[PrivacyLoss, bool]]] = {}
         self._thrown = {}
         ending = self.run(pipeline, data, answer)
         for way, calls in self._calls.items():
@@ -251,6 +264,7 @@ class _Record:
             findings.append(
                 Finding("coins", None, "the worlds declare different coins, or throw them in another order")
             )
+        findings += [finding for group, parts in members.items() for finding in _overlaps(group, parts)]
         return [*findings, *_endings(first, ending)]
 
 
@@ -302,6 +316,20 @@ def _again(recorded: Recorded, mechanism: Any, here: int, findings: list[Finding
         findings.extend(_differences(call, mechanism, question, here))
 
     return Replayed(recorded, compare)
+
+
+def _overlaps(group: Any, parts: list[tuple[PrivacyLoss, bool]]) -> list[Finding]:
+    """Parts that are priced as disjoint blocks, and whose inputs moved in more of them than that price covers."""
+    touched = [loss for loss, moved in parts if moved]
+    if len(touched) < 2 or not isinstance(price := group.rule([loss for loss, _ in parts]), Parallel):
+        return []
+    (point, rho), (stated, most) = ((loss.approximate(), loss.zcdp()) for loss in (Composed(touched), price))
+    if point.epsilon <= stated.epsilon < math.inf and point.delta <= stated.delta:
+        return []
+    if rho.rho <= most.rho < math.inf and rho.delta0 <= most.delta0:
+        return []
+    told = f"inputs moved in {len(touched)} disjoint blocks, and the price is that of one"
+    return [Finding("blocks", None, told)]
 
 
 def _copied(data: object) -> Any:

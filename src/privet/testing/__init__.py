@@ -180,6 +180,7 @@ from privet.testing.samplers import (
     pmf_rounded_staircase as pmf_rounded_staircase,
 )
 from privet.testing.steering import check_exact_numbers_are_seen as check_exact_numbers_are_seen
+from privet.testing.strange_records import check_strange_records_are_covered as check_strange_records_are_covered
 from privet.testing.worlds import Worlds as Worlds, worlds_of as worlds_of
 
 LOSS_LAWS = laws_of("loss")

@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 from privet import accounting
 from privet.audit import replay
+from privet.audit.observed import differing
 from privet.errors import PrivetError
 from privet.ledger import Budget, Ledger
 from privet.mechanisms import Algorithm, BlockAlgorithm, Example, Release, observed
@@ -26,7 +27,7 @@ from privet.noise import Secure, Seeded, Source
 from privet.noise.entropy import Stream
 from privet.privacy import Composed, GdpLoss, PrivacyLoss, PureLoss, Repeated, ZcdpLoss
 from privet.testing.law import law_of
-from privet.testing.same import same_value
+from privet.testing.same import copied, memory_of, same_value
 
 _SLACK = 2e-3  # of a delta: two ways to add up one price
 _TINY = 1e-14  # rounding, where a delta is nearly 0
@@ -264,7 +265,8 @@ def check_paid_once(example: Example) -> None:
 
 @law_of("mechanism")
 def check_replay_sees_nothing(example: Example) -> None:
-    """With equal answers of its parts an algorithm cannot tell neighbours apart: a replay of its pair finds nothing.
+    """With equal answers of its parts an algorithm cannot tell neighbours apart: a replay of its pair finds nothing, and
+    leaves nothing in it. What follows from its parameters alone may be kept, as a `functools.cached_property`.
 
     >>> from privet.mechanisms import Laplace
     >>> check_replay_sees_nothing(next(iter(Laplace.examples())))
@@ -272,5 +274,9 @@ def check_replay_sees_nothing(example: Example) -> None:
     algorithm: Any = example.mechanism
     if not isinstance(algorithm, Algorithm):
         return
-    found = replay(algorithm.release, example.left, example.right, times=1)
+    own = copied(algorithm)
+    found = replay(own.release, example.left, example.right, times=1)
     assert found.verdict == "not refuted", f"{algorithm.name}: {found}"
+    before, after = memory_of(algorithm), memory_of(own)
+    kept = [name for name in after if name not in before or differing(before[name], after[name])]
+    assert not kept, f"{algorithm.name}: it keeps something of its runs: {', '.join(kept)}"

@@ -13,9 +13,11 @@ from privet.mechanisms import Algorithm, Example, Mechanism, registered_mechanis
 from privet.privacy import ApproxLoss, GaussianLoss, PrivacyLoss, PureLoss
 from privet.privacy.families.normal import gaussian_delta
 from privet.testing.rooms import load_rooms
+from privet.testing.strange import strange_pairs
 
 _FEWEST, _MOST, _PILOT = 3_000, 20_000, 300  # runs of a world, and those that tell how long one takes: power and time
 _SECONDS = 0.15  # of CPU time for one world
+_STRANGE = 2  # pairs with a strange record that a costly algorithm is replayed on: each is three runs
 _MORE = 5  # times the runs where the first did not refute: a shift of 5 standard errors becomes one of 11
 
 
@@ -26,6 +28,7 @@ def check_survives_audit(example: Example, *, runs: int | None = None, alpha: fl
     fails with probability at most `alpha`.
 
     Of a costly example its pair is replayed, and one run is audited through the scores of its canaries, where it has some.
+    A costly algorithm whose inputs are records is replayed with a strange one as well: a missing value, and an outlier.
 
     >>> from privet import mechanisms
     >>> check_survives_audit(next(iter(mechanisms.Laplace.examples())))
@@ -34,8 +37,10 @@ def check_survives_audit(example: Example, *, runs: int | None = None, alpha: fl
         assert isinstance(example.mechanism, Algorithm) or example.score is not None, (
             f"{example.mechanism.name}: a costly example that is no Algorithm needs canaries and a score: nothing audits it"
         )
-        seen = replay(example.mechanism.release, example.left, example.right, times=1)
-        assert seen.verdict == "not refuted", str(seen)
+        others = strange_pairs(example)[:_STRANGE] if isinstance(example.mechanism, Algorithm) else []
+        for left, right in [(example.left, example.right), *others]:
+            seen = replay(example.mechanism.release, left, right, times=1)
+            assert seen.verdict == "not refuted", str(seen)
         if example.score is not None:
             told = _one_run(example, example.mechanism.loss, alpha)
             assert told.verdict == "not refuted", str(told)

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from privet.accounting import epsilon as epsilon_of
+from privet.audit.observed import differing
 from privet.errors import InvalidData
-from privet.mechanisms import Example, Mechanism, Release, registered_mechanisms
+from privet.mechanisms import Algorithm, Example, Mechanism, Release, registered_mechanisms
 from privet.privacy import PrivacyLoss, from_json, to_json
 from privet.testing.law import law_of
 from privet.testing.rooms import load_rooms
-from privet.testing.same import form_of, opened, same_value
+from privet.testing.same import form_of, memory_of, opened, same_value
 from privet.testing.two_sample import differ
 from privet.testing.worlds import worlds_of
 
@@ -64,7 +65,8 @@ def check_price_is_a_value(example: Example) -> None:
 
 @law_of("mechanism")
 def check_parameters_are_frozen(example: Example) -> None:
-    """Nobody can lower the noise of a mechanism that was priced; its public form tells two mechanisms apart.
+    """Nobody can lower the noise of a mechanism that was priced; its public form tells two mechanisms apart, and what it
+    keeps after a release is the same for neighbours (of algorithms, `check_replay_sees_nothing` sees that).
 
     >>> check_parameters_are_frozen(next(example_mechanisms()))
     """
@@ -79,6 +81,13 @@ def check_parameters_are_frozen(example: Example) -> None:
     again = copy.deepcopy(mechanism)
     assert json.dumps(again.to_dict(), sort_keys=True) == text, f"{mechanism.name}: a copy is another mechanism"
     assert again.loss == mechanism.loss, f"{mechanism.name}: a copy has another price"
+    if example.cost == "costly" or isinstance(mechanism, Algorithm):
+        return
+    sides = copy.deepcopy(mechanism), copy.deepcopy(mechanism)
+    for own, value in zip(sides, (example.left, example.right), strict=True):
+        own.release(value)
+    kept = differing(memory_of(sides[0]), memory_of(sides[1]), "its memory")
+    assert not kept, f"{mechanism.name}: it keeps something of its input, or of its noise: {', '.join(kept)}"
 
 
 @law_of("mechanism")

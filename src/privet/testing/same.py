@@ -1,11 +1,18 @@
 """Outputs as plain containers of arrays, and their equality bit for bit."""
 
+import copy
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import is_dataclass
+from functools import cached_property
+from inspect import getattr_static
+from typing import Any, TypeVar
 
 import numpy as np
 
 from privet.audit.search.unwrap import arrays_of, frame, is_table
+from privet.mechanisms import Mechanism
+
+_M = TypeVar("_M", bound=Mechanism[Any, Any])
 
 
 def opened(value: object) -> Any:
@@ -66,3 +73,47 @@ def form_of(value: object, *, lengths: bool = True) -> Any:
         found = [form_of(item, lengths=lengths) for item in value]
         return (kind, found) if lengths else kind
     return kind
+
+
+def copied(mechanism: _M) -> _M:
+    """A mechanism with a memory of its own; the same one where it cannot be copied.
+
+    >>> from privet.mechanisms import Laplace
+    >>> laplace = Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
+    >>> copied(laplace) == laplace, copied(laplace) is laplace
+    (True, False)
+    """
+    try:
+        return copy.deepcopy(mechanism)
+    except Exception:
+        return mechanism
+
+
+def memory_of(mechanism: Mechanism[Any, Any]) -> dict[str, Any]:
+    """Everything that a mechanism holds, but for mechanisms inside, which have memories of their own, and for properties
+    that are computed once from the rest.
+
+    >>> from privet.mechanisms import Laplace
+    >>> laplace = Laplace.for_budget(epsilon=1.0, sensitivity=1.0)
+    >>> before = memory_of(laplace)
+    >>> laplace.loss.pure(), memory_of(laplace) == before, sorted(before)
+    (1.0, True, ['at', 'scale', 'sensitivity'])
+    """
+    return {name: _held(held) for name, held in _own(mechanism).items()}
+
+
+def _held(value: object) -> Any:
+    if isinstance(value, Mechanism):
+        return None
+    if isinstance(value, dict):
+        return {key: _held(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_held(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type) and hasattr(value, "__dict__"):
+        return {name: _held(item) for name, item in _own(value).items()}
+    return value
+
+
+def _own(value: object) -> dict[str, Any]:
+    computed = {name for name in vars(value) if isinstance(getattr_static(type(value), name, None), cached_property)}
+    return {name: held for name, held in vars(value).items() if name not in computed}
