@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from privet import audit
+from privet.errors import InvalidParameter
 from privet.mechanisms import Algorithm, Example, Gaussian, Laplace
 from privet.privacy import Composed, Parallel, PoissonSampled
 
@@ -83,3 +84,27 @@ def test_other_groups_are_left_alone(sound, part):
 
 def test_a_pair_that_moves_one_block_shows_nothing():
     assert audit.replay(Overlapping().release, [1, 2, 3], [1, 2]).verdict == "not refuted"
+
+
+class Broken(Overlapping):
+    """The second world goes on past a part that it does not find, and its rule prices all four or nothing."""
+
+    def _blocks(self, rows):
+        odd, even = super()._blocks(rows)
+        return (odd, even, odd, even) if 6 in rows else (odd, even, odd)
+
+    def _rule(self, parts):
+        if len(parts) != 4:
+            raise InvalidParameter("four parts are priced")
+        return Parallel(parts)
+
+    @property
+    def loss(self):
+        return Parallel([self.part.loss] * 4)
+
+
+def test_parts_that_no_rule_prices_are_no_end_of_the_audit():
+    """What breaks off is told by how the worlds end, never by an exception of the audit."""
+    found = audit.replay(Broken().release, [1, 2, 3, 6, 7, 8], [1, 2, 3, 8])
+    assert found.verdict == "violated"
+    assert "blocks" not in {finding.kind for finding in found.findings}

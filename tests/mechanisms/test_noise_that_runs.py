@@ -22,14 +22,15 @@ from privet.mechanisms import (
     VectorMean,
     VectorSum,
     registered_mechanisms,
+    vectors,
 )
-from privet.mechanisms.families import integer, response, vectors
+from privet.mechanisms.families import integer, response
 from privet.mechanisms.families.additive import AdditiveMechanism
 from privet.mechanisms.families.integer import IntegerMechanism
 from privet.mechanisms.families.record_totals import noisy_totals
 from privet.mechanisms.families.records import RecordMechanism
 from privet.mechanisms.families.response import epsilon_of_truth, truth_for
-from privet.mechanisms.families.vectors import clipped_steps
+from privet.mechanisms.vectors import clipped_steps
 from privet.noise import Grid, Seeded
 
 LEVEL = 1e-7

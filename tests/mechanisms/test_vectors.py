@@ -9,7 +9,7 @@ import pytest
 from privet import mechanisms, privacy
 from privet.errors import InvalidData, InvalidParameter, NoGuarantee
 from privet.mechanisms import VectorMean, VectorSum
-from privet.mechanisms.families.vectors import clipped_steps
+from privet.mechanisms.vectors import clipped_steps
 from privet.noise import Grid
 
 REPLACE = privacy.Unit("replace")

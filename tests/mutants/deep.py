@@ -220,7 +220,7 @@ plant(
 plant(
     "a checkpoint of another run is taken",
     "deep:Checkpoint.load",
-    'if facts["run"].get(name) != value:',
+    "if run.get(name) != value:",
     "if False:",
     RUNS,
 )

@@ -68,3 +68,10 @@ plant(
     "pass",
     "tests/seams/test_algorithms.py -k escapes",
 )
+plant(
+    "payment: what a generator releases while it is read is free",
+    "mechanisms:reading",
+    "with changed(paying=known.paying[:-1]):",
+    "with changed(paying=known.paying):",
+    "tests/ledger/hostile/test_lazy_inputs.py",
+)

@@ -321,7 +321,13 @@ def _again(recorded: Recorded, mechanism: Any, here: int, findings: list[Finding
 def _overlaps(group: Any, parts: list[tuple[PrivacyLoss, bool]]) -> list[Finding]:
     """Parts that are priced as disjoint blocks, and whose inputs moved in more of them than that price covers."""
     touched = [loss for loss, moved in parts if moved]
-    if len(touched) < 2 or not isinstance(price := group.rule([loss for loss, _ in parts]), Parallel):
+    if len(touched) < 2:
+        return []
+    try:
+        price = group.rule([loss for loss, _ in parts])
+    except Exception:  # a run that broke off leaves some of the parts, which no rule has to price: its end is compared
+        return []
+    if not isinstance(price, Parallel):
         return []
     (point, rho), (stated, most) = ((loss.approximate(), loss.zcdp()) for loss in (Composed(touched), price))
     if point.epsilon <= stated.epsilon < math.inf and point.delta <= stated.delta:

@@ -24,7 +24,6 @@ from privet.mechanisms.families.odds import (
 from privet.mechanisms.families.records import row_sensitivity as row_sensitivity
 from privet.mechanisms.families.response import ResponseMechanism as ResponseMechanism
 from privet.mechanisms.families.selection import SelectionMechanism as SelectionMechanism
-from privet.mechanisms.families.vectors import clipped_steps as clipped_steps
 from privet.mechanisms.form import (
     Anything as Anything,
     Columns as Columns,
@@ -88,5 +87,6 @@ from privet.mechanisms.target import pure_scale as pure_scale, scale_for as scal
 from privet.mechanisms.top_k import TopK as TopK
 from privet.mechanisms.vector_mean import VectorMean as VectorMean
 from privet.mechanisms.vector_sum import VectorSum as VectorSum
+from privet.mechanisms.vectors import clipped_steps as clipped_steps
 
 __all__, __dir__ = face(globals())

@@ -52,7 +52,7 @@ class Staircase(AdditiveMechanism):
         set_frozen(self, gamma=fraction("gamma", self.gamma))
         if max(1 / self._epsilon, self._steps * max(self._epsilon, Fraction(1))) > noise.LARGEST_SCALE:
             raise InvalidParameter(
-                f"an epsilon of {float(self._epsilon):g} is beyond what staircase noise can be drawn for: take Laplace"
+                f"staircase noise cannot be drawn for this scale (an epsilon of {float(self._epsilon):g}): take Laplace"
             )
 
     @classmethod

@@ -12,10 +12,10 @@ from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import noisy_totals
 from privet.mechanisms.families.records import check_public_count
-from privet.mechanisms.families.vectors import VectorMechanism, row_reach
 from privet.mechanisms.form import Form, Numbers, Record
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.vectors import VectorMechanism, row_reach
 from privet.privacy import Guarantee, Promise, Unit
 
 

@@ -10,9 +10,9 @@ from privet._numerics import Array
 from privet.errors import InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.record_totals import noisy_totals
-from privet.mechanisms.families.vectors import VectorMechanism, row_reach
 from privet.mechanisms.gaussian import Gaussian
 from privet.mechanisms.mechanism import Example, Source, register
+from privet.mechanisms.vectors import VectorMechanism, row_reach
 from privet.privacy import Guarantee, Promise, Unit
 
 

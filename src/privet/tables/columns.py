@@ -1,7 +1,6 @@
 """Columns: what a column of a table may contain, as its custodian knows it without looking at the data."""
 
 import math
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -14,7 +13,6 @@ from privet._validate import finite, flag, items, set_frozen
 from privet.errors import InvalidParameter
 
 MOST_KEYS = 2**24  # of a column that can be grouped by without a list
-_LARGEST = sys.float_info.max
 _FARTHEST = 2**53  # whole numbers that a double holds
 _LARGEST, _SMALLEST = 2.0**100, 2.0**-600  # of bounds that are fractions: no engine's arithmetic fails between them
 _TICKS = 2**20  # steps of a column of floats, unless it says otherwise
@@ -439,10 +437,8 @@ def _whole(name: str, value: object) -> int:
 def _number(value: object) -> int | float:
     if type(value) is int and abs(value) < _FARTHEST:  # keys come by the thousand
         return value
-    number = exact("a number that a column is compared with", value)
-    if abs(number) > _LARGEST:
-        raise InvalidParameter("a number that a column is compared with is too large for a double")
-    return int(number) if number.denominator == 1 and abs(number) < _FARTHEST else float(number)
+    number = exact(name := "a number that a column is compared with", value)
+    return int(number) if number.denominator == 1 and abs(number) < _FARTHEST else finite(name, number)
 
 
 def _day(name: str, value: object) -> date:

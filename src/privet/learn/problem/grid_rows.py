@@ -13,7 +13,7 @@ from privet.learn.problem.person_sums import LARGEST, clipped_sums, sums_of_pers
 from privet.learn.problem.records import Records
 from privet.learn.problem.task import Task
 from privet.mechanisms import Sensitivity
-from privet.mechanisms.families.vectors import row_reach
+from privet.mechanisms.vectors import row_reach
 from privet.noise import Grid
 from privet.privacy import Unit
 
