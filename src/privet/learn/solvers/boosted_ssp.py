@@ -199,9 +199,9 @@ class BoostedFit(OnRecords, Algorithm[Any, Any]):
     def examples(cls) -> Iterable[Example]:
         rows, goals = np.array([[0.6, -0.8], [0.0, 1.0], [1.0, 0.0]]), np.array([0.2, 1.0, -1.0])
         task = Task(features=2, row_norm=1.0, target=Interval(-1.0, 1.0))
-        made = BoostedSSP().plan(task, Squared(), Guarantee(1.0, 1e-5))
+        made = BoostedSSP().plan(task, Squared(), Guarantee(16.0, 1e-5))  # less, and three records show nothing at all
         left, right = ArrayRecords(rows, goals), ArrayRecords(rows[:2], goals[:2])
-        yield Example(made, left, right, Guarantee(1.0, 1e-5), cost="costly")
+        yield Example(made, left, right, Guarantee(16.0, 1e-5), cost="costly")
         moved = Task(features=1, row_norm=1.0, intercept=False, target=Interval(-1.0, 1.0), unit=Unit("replace"))
         other = BoostedSSP().plan(moved, Squared(), Guarantee(mu=1.0))
         one = np.array([[1.0]])
