@@ -116,10 +116,15 @@ def _retold(
 
 
 def _owner(function: Callable[..., Any], args: tuple[Any, ...]) -> type[Any] | None:
-    """The class of a method: where its full name leads, else that of what it was asked of."""
+    """The class of a method: the one of what it was asked of that has it, else where its full name leads. After a module
+    was loaded anew, as notebooks do, that is another class than the one of older objects.
+    """
     first = next(iter(inspect.signature(function).parameters), "")
     if first not in ("self", "cls", "_cls"):
         return None
+    for kind in type(args[0]).__mro__ if args else ():
+        if inspect.unwrap(vars(kind).get(function.__name__)) is function:  # type: ignore[arg-type]
+            return kind
     found: Any = sys.modules.get(function.__module__)
     for name in function.__qualname__.split(".")[:-1]:
         found = getattr(found, name, None)

@@ -169,7 +169,10 @@ def items(name: str, value: object) -> tuple[Any, ...]:
     if single or isinstance(value, str | bytes | type | Mapping) or not isinstance(value, Iterable):
         raise InvalidParameter(f"{name} must be a sequence, got {type(value).__name__}")
     refuse_set(name, value)
-    return tuple(value)
+    try:
+        return tuple(value)
+    except (MemoryError, OverflowError):  # `range(10**12)`, whose length is asked for before its items
+        raise InvalidParameter(f"{name} has more items than memory holds") from None
 
 
 def refuse_set(name: str, value: object) -> None:

@@ -1,6 +1,7 @@
 """A call with a wrong keyword is refused by one sentence of ours that names the right one, for every mechanism."""
 
 import inspect
+import sys
 
 import pytest
 
@@ -104,3 +105,12 @@ def test_signature_and_name_stay():
     assert list(inspect.signature(Thing).parameters) == ["size"]
     assert "Thing needs size" in said(Thing)
     assert list(inspect.signature(mechanisms.Laplace.for_budget).parameters)[:2] == ["sensitivity", "unit"]
+
+
+def test_a_class_whose_module_was_loaded_anew_speaks_for_itself(monkeypatch):
+    """A notebook loads modules again; older classes are no longer where their names lead."""
+    older = mechanisms.Laplace
+    monkeypatch.setattr(sys.modules[older.__module__], "Laplace", type("Laplace", (), {}))
+    assert "scale must be greater than 0" in said(older, scale=-1.0, sensitivity=1.0)
+    assert said(older(scale=1.0, sensitivity=1.0).simulate).startswith("Laplace.simulate needs value and runs")
+    assert "did you mean epsilon" in said(older.for_budget, epsilonn=1.0)

@@ -154,7 +154,7 @@ def a_room(tmp_path, monkeypatch):
     local = importlib.import_module("privet.local")
     monkeypatch.setattr(local, "__path__", [*local.__path__, str(tmp_path)])
     registry = importlib.import_module("privet.mechanisms.mechanism")._REGISTRY
-    before = dict(registry)
+    before, loaded = dict(registry), set(sys.modules)
 
     def write(**files):
         for name, text in files.items():
@@ -164,8 +164,9 @@ def a_room(tmp_path, monkeypatch):
     yield write
     registry.clear()
     registry.update(before)
-    for name in [name for name in sys.modules if name.startswith("privet.local.")]:
-        del sys.modules[name]
+    for name in set(sys.modules) - loaded:  # classes of the room itself stay who they are
+        if name.startswith("privet.local.") and str(tmp_path) in str(sys.modules[name].__file__):
+            del sys.modules[name]
 
 
 def test_a_member_that_nobody_imported_is_found(a_room):

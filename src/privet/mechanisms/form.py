@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from privet._validate import set_frozen
+from privet._validate import items, set_frozen
 from privet.errors import SerialisationError
 from privet.mechanisms.stored import storable_kinds, written
 
@@ -81,7 +81,7 @@ class OneOf(Form):
     values: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        set_frozen(self, values=tuple(self.values))
+        set_frozen(self, values=items("values", self.values))
 
     def holds(self, value: object) -> bool:
         return any(value is each or (type(value) is type(each) and _same(value, each)) for each in self.values)

@@ -9,7 +9,7 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import count as whole, finite, instance, set_frozen
+from privet._validate import count as whole, finite, instance, items, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.mechanisms.error_bar import ErrorBar
@@ -171,7 +171,7 @@ class Histogram(PricedByNoise, Mechanism[Any, dict[Any, int]]):  # type: ignore[
 def _public_edges(edges: object) -> tuple[float, ...]:
     if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
         raise InvalidParameter("edges must be a list of public numbers, never read from the data")
-    ends = tuple(finite("edges", moment(end)) for end in edges)
+    ends = tuple(finite("edges", moment(end)) for end in items("edges", edges))
     if len(ends) < 2 or any(not a < b for a, b in pairwise(ends)):
         raise InvalidParameter("edges must increase, at least two of them")
     return ends

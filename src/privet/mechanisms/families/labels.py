@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from privet._numerics import Array
-from privet._validate import refuse_set
+from privet._validate import items
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.families.columns import holds_no_text, is_grouped, is_number, is_table, is_typed, is_view
 
@@ -21,13 +21,12 @@ def public_labels(labels: object) -> tuple[Any, ...]:
     """
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
         raise InvalidParameter("labels must be a list of the public categories, never read from the data")
-    refuse_set("labels", labels)
-    items = tuple(item.item() if isinstance(item, np.generic) else item for item in labels)
-    if not items or not all(isinstance(item, str | int | bool) for item in items):
+    found = tuple(item.item() if isinstance(item, np.generic) else item for item in items("labels", labels))
+    if not found or not all(isinstance(item, str | int | bool) for item in found):
         raise InvalidParameter("labels must be texts, whole numbers or booleans, at least one; for ranges give edges=")
-    if len(set(items)) != len(items):
+    if len(set(found)) != len(found):
         raise InvalidParameter("labels must differ from each other (True equals 1)")
-    return items
+    return found
 
 
 def public_texts(labels: object) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from privet._numerics import Array, exact_ratio, up
-from privet._validate import above, count, flag, open_fraction, refuse_set, set_frozen
+from privet._validate import above, count, flag, items, open_fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
 from privet.mechanisms.error_bar import ErrorBar
 from privet.mechanisms.families.columns import admit_column, is_number, is_typed, read_column
@@ -227,10 +227,10 @@ def check_monotonic(monotonic: bool, unit: Unit) -> None:
 def _public_list(candidates: object) -> tuple[Any, ...]:
     if isinstance(candidates, str | bytes) or not isinstance(candidates, Iterable):
         raise InvalidParameter("candidates must be a list of the public alternatives")
-    refuse_set("candidates", candidates)
     # a time in nanoseconds stays what it is: Python knows no such times
     times = (np.datetime64, np.timedelta64)
-    items = tuple(x.item() if isinstance(x, np.generic) and not isinstance(x, times) else x for x in candidates)
-    if not items:
+    listed = items("candidates", candidates)
+    found = tuple(x.item() if isinstance(x, np.generic) and not isinstance(x, times) else x for x in listed)
+    if not found:
         raise InvalidParameter("candidates must not be empty")
-    return items
+    return found
