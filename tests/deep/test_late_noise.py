@@ -13,7 +13,7 @@ from privet.errors import InvalidData  # noqa: E402
 from privet.noise import Grid, KeyedStream  # noqa: E402
 from privet.noise.keyed import strips_of  # noqa: E402
 from tests.deep.fake_cuda import FakeCuda  # noqa: E402
-from tests.deep.test_captured_step import piece, put, step_of  # noqa: E402
+from tests.deep.test_captured_step import piece, put, step_of, without_a_compiler  # noqa: E402, F401
 from tests.deep.test_recorded_fits import fitted, recorded  # noqa: E402, F401
 
 COUNT, KEY = 400, bytes(range(32))

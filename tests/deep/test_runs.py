@@ -125,12 +125,20 @@ def without(mapping, name):
     return {each: value for each, value in mapping.items() if each != name}
 
 
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """A run that was stopped in the middle: its ledger, and what its checkpoint holds."""
+    ledger, path = a_ledger(), tmp_path_factory.mktemp("stopped") / "run.pt"
+    stopped_after(2, ledger, path)
+    return ledger, path
+
+
 @pytest.mark.parametrize("place", ["run", "done", "state", "format", "step", "weights", "divisor", "array 0", "digest"])
 @pytest.mark.parametrize("how", ["lost", "other"])
-def test_a_checkpoint_that_was_written_into_is_refused_before_a_block_is_marked(place, how, tmp_path):
-    ledger, path = a_ledger(), tmp_path / "run.pt"
-    stopped_after(2, ledger, path)
-    body = torch.load(path, weights_only=True)
+def test_a_checkpoint_that_was_written_into_is_refused_before_a_block_is_marked(place, how, stopped, tmp_path):
+    ledger, whole = stopped
+    path = tmp_path / "run.pt"
+    body = torch.load(whole, weights_only=True)
     facts, arrays = json.loads(body["facts"]), body["arrays"]
     state = facts["state"]["dict"]
     held = next(each for each in (facts, state, arrays, body) if place in each)
