@@ -1,6 +1,7 @@
 """Noise that a device leaves to the host: it comes late, and before anybody sees a number that lacks it."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -48,11 +49,15 @@ def by_a_kernel(*, lost=(), room=9):
     return there, seen
 
 
-@pytest.fixture
-def streams(monkeypatch):
+def without_streams(monkeypatch):
     fake = FakeCuda()
     fake.current_stream = lambda device: None
     monkeypatch.setattr("privet.deep.stream.torch.cuda", fake)
+
+
+@pytest.fixture
+def streams(monkeypatch):
+    without_streams(monkeypatch)
 
 
 def undecided():
@@ -152,3 +157,23 @@ def test_whoever_looks_at_parameters_waits_for_their_noise(monkeypatch):
     waited.clear()
     assert stepping.Captured(step, 4).live is step.live
     assert waited
+
+
+def test_nothing_is_added_to_what_was_wiped(monkeypatch):
+    """A step that fails after its kernels leaves no number: late noise would be that of a hundredth of all draws."""
+    step, _, _ = step_of()
+    without_streams(monkeypatch)
+    there, _ = by_a_kernel(lost=undecided()[:1])
+    step.noise, step._flat, step._noisy = there, torch.ones(COUNT), torch.zeros(COUNT)
+    step._noised = SimpleNamespace(replay=lambda: there.launch(step._flat, step._noisy))
+    plain = there.complete
+
+    def stopped(*given):
+        plain(*given)
+        raise KeyboardInterrupt
+
+    there.complete = stopped
+    with pytest.raises(KeyboardInterrupt):
+        step.protected(KeyedStream(KEY))
+    assert not there.settle()
+    assert step._noisy.isnan().all()

@@ -57,13 +57,15 @@ def test_numbers_are_put_on_the_grid_as_a_step_puts_them_there():
         assert (found == torch.from_numpy(wanted * (made.grid.width / 4.0)).to(kind)).all()
 
 
-def test_noise_is_for_one_row_of_so_many_floats():
+@pytest.mark.parametrize("wrong", [
+    torch.zeros(5), torch.zeros(2, 2), torch.zeros(8)[::2], torch.zeros(4, dtype=torch.int64),
+    torch.zeros(4, dtype=torch.float16), torch.zeros(4, dtype=torch.bfloat16),
+])  # fmt: skip
+def test_noise_is_for_one_row_of_so_many_floats(wrong):
     added = stream.NoiseOnDevice(2**20, Grid(0), 4)
-    for wrong in (torch.zeros(5), torch.zeros(2, 2), torch.zeros(4, dtype=torch.int64), torch.zeros(8)[::2]):
-        with pytest.raises(InvalidData, match="one row of 4 floats"):
-            added.added(wrong, torch.zeros(4), KeyedStream(KEY), 0)
-        with pytest.raises(InvalidData, match="one row of 4 floats"):
-            added.added(torch.zeros(4), wrong, KeyedStream(KEY), 0)
+    for given in ((wrong, torch.zeros(4)), (torch.zeros(4), wrong)):
+        with pytest.raises(InvalidData, match="one row of 4 floats of 32 or 64 bits"):
+            added.added(*given, KeyedStream(KEY), 0)
 
 
 def test_noise_is_not_added_where_the_sums_lie():

@@ -414,3 +414,10 @@ plant(
     "if False:",
     LATE,
 )
+plant(
+    "late noise is added to what was wiped",
+    "deep:CapturedStep.protected",
+    "self.noise.drop()",
+    "pass",
+    LATE,
+)

@@ -151,6 +151,7 @@ class CapturedStep:
             self._noised.replay()
             self.noise.complete(self._flat, self._noisy, stream, 0)
         except BaseException:
+            self.noise.drop()
             self._noisy.fill_(torch.nan)  # who holds the memory of the last step does not go on with half of this one
             raise
         return self._noisy

@@ -23,9 +23,11 @@ from privet.noise import Grid, KeyedStream
 from privet.privacy import GaussianLoss, Guarantee, Promise, Unit, as_unit
 
 _FINER = 20  # rounding enlarges the sensitivity by at most 2^-20 of it, which is less than a millionth
+_FARTHEST_CLIP = 1e20  # a sum of 10^18 records stays in float32: an infinite one counts as 0, more than a clip away
 _STRICT = 29  # the clip has 2^29 steps or more, and at most 2^30: squares of a clipped record fit 64-bit integers
 _FARTHEST = 2**61  # steps of a sum saturate here, which brings no two of them farther apart
 _LEAST_ON_DEVICE = 1024  # steps of the noise for which the law of a keyed stream is proved (proof note noise/keyed)
+_SIXTEEN_BITS = (torch.bfloat16, torch.float16, np.dtype(np.float16))
 _MOST_ON_DEVICE = 2**32  # numbers: their places in a keyed stream have 32 bits
 _LARGEST = 2**52  # of the noise in steps: then sum and noise stay in 64 bits
 _QUICK = 2.0**50
@@ -75,8 +77,9 @@ class StepNoise(Mechanism[Any, Any]):
         set_frozen(self, dimension=count("dimension", self.dimension, 1))
         flag("strict", self.strict)
         flag("single", self.single)
-        if not 1e-100 <= self.clip <= 1e100:
-            raise InvalidParameter(f"clip must lie between 1e-100 and 1e100, got {self.clip:g}: scale the loss instead")
+        if not 1 / _FARTHEST_CLIP <= self.clip <= _FARTHEST_CLIP:
+            told = f"clip must lie between {1 / _FARTHEST_CLIP:g} and {_FARTHEST_CLIP:g}, got {self.clip:g}"
+            raise InvalidParameter(f"{told}: scale the loss instead")
         if not 1 <= self._sigma <= _LARGEST:
             raise InvalidParameter(
                 f"noise_multiplier must lie between {float(1 / self._reach):.2g} and {float(_LARGEST / self._reach):.2g} "
@@ -172,13 +175,17 @@ class StepNoise(Mechanism[Any, Any]):
                 raise InvalidData(f"the sum must be one row of {self.dimension} numbers, and its noise not strict")
             return
         array = _as_array(value)
+        if value.dtype in _SIXTEEN_BITS:
+            raise InvalidData(
+                "the sum must be in float32 or better: in 16 bits a record moves it by more than the clip"
+            )
         if array.shape != (self.dimension,):
             raise InvalidData(f"the sum must be one row of {self.dimension} numbers")
         if self.strict and array.dtype != np.int64:
             raise InvalidData("a strict step takes whole steps in int64: the sum of exact_steps(records)")
         if not self.strict and array.dtype.kind != "f":
             raise InvalidData(
-                "the sum must be made of floats of at most 64 bits: convert with np.asarray(..., dtype=float)"
+                "the sum must be made of floats of 32 or 64 bits: convert with np.asarray(..., dtype=float)"
             )
 
     def _prepare(self, value: Any) -> Any:
@@ -309,7 +316,7 @@ def _as_array(value: Any) -> Array:
     """An array of numbers, or a tensor as one; whichever device it is on."""
     if isinstance(value, torch.Tensor):
         held = value.detach().cpu()
-        return (held.float() if held.dtype in (torch.bfloat16, torch.float16) else held).numpy()
+        return (held.float() if held.dtype in _SIXTEEN_BITS else held).numpy()
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or value.dtype.itemsize > 8:
         raise InvalidData("the sum must be a numpy array or a tensor of numbers")
     return value

@@ -25,6 +25,7 @@ _CONSTANTS = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)
 _MASK = 0xFFFFFFFF
 _LOWEST = -(2**63)
 _FARTHEST = 2.0**61  # steps of a sum saturate here, as in StepNoise
+_TAKEN = (torch.float32, torch.float64)
 
 
 def stream_words(
@@ -155,8 +156,8 @@ class NoiseOnDevice:
     def launch(self, sums: torch.Tensor, out: torch.Tensor) -> None:
         """The noise of the step that was begun, on the device."""
         for each in (sums, out):
-            if each.shape != (self.count,) or not each.is_contiguous() or not each.is_floating_point():
-                raise InvalidData(f"the numbers must be one row of {self.count} floats")
+            if each.shape != (self.count,) or not each.is_contiguous() or each.dtype not in _TAKEN:
+                raise InvalidData(f"the numbers must be one row of {self.count} floats of 32 or 64 bits")
             if self._kernel is not None and each.device != self._where:
                 raise InvalidData(f"the numbers must lie on {self._where}, where their noise is made")
         if self.count and sums.data_ptr() == out.data_ptr():
@@ -195,6 +196,10 @@ class NoiseOnDevice:
                 self._add(sums, out, places, stream.rest_of(step, places.cpu().numpy(), self._strips))
         self._under_way = None
         return late
+
+    def drop(self) -> None:
+        """Add nothing to what is under way: what came out was wiped."""
+        self._under_way = None
 
     def _add(self, sums: torch.Tensor, out: torch.Tensor, places: torch.Tensor, drawn: Array) -> None:
         """Some numbers by the host."""
