@@ -1,6 +1,7 @@
 """Containers that fail while they are read: one sentence of ours, and nothing of what they hold or said."""
 
 import traceback
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -126,6 +127,51 @@ def test_a_reading_that_fails_has_been_paid(container):
     with pytest.raises(InvalidData):
         ledger.release(total, "text")
     assert ledger.spent["basic epsilon"] == 0.5
+
+
+class Items(Sequence):
+    """A container of a user: so many items, of which the last one fails or is of another kind."""
+
+    def __init__(self, items, last):
+        self.items, self.last = items, last
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, place):
+        if place != len(self.items) - 1:
+            return self.items[place]
+        return self.items[place] if self.last is None else self.last()
+
+
+def falls():
+    raise KeyError(SECRET)
+
+
+def refusal(mechanism, data):
+    try:
+        mechanism.check(data)
+    except PrivetError as error:
+        return str(error)
+    return None
+
+
+LISTS = {
+    name: list(example.left)
+    for name, example in EXAMPLES.items()
+    if isinstance(example.left, list | tuple | np.ndarray) and np.ndim(example.left) and len(example.left)
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_what_an_item_is_decides_nothing_before_the_charge(name):
+    """Else whether a release was refused would tell of it, free of charge."""
+    mechanism, items = EXAMPLES[name].mechanism, LISTS[name]
+    plain = refusal(mechanism, Items(items, None))
+    for last in (falls, lambda: [4], lambda: None, lambda: "four"):
+        assert refusal(mechanism, Items(items, last)) == plain
+        odd = deque([*items[:-1], 0 if last is falls else last()])
+        assert refusal(mechanism, odd) == refusal(mechanism, deque(items))
 
 
 def test_an_interrupt_passes():

@@ -68,10 +68,114 @@ plant(
     "pass",
     "tests/seams/test_algorithms.py -k escapes",
 )
+LAZY = "tests/ledger/hostile/test_lazy_inputs.py"
 plant(
     "payment: what a generator releases while it is read is free",
     "mechanisms:reading",
-    "with changed(paying=known.paying[:-1]):",
-    "with changed(paying=known.paying):",
-    "tests/ledger/hostile/test_lazy_inputs.py",
+    "outside() if inside else nullcontext()",
+    "nullcontext()",
+    LAZY,
+)
+plant(
+    "payment: code of the user inside a whole is a part of it",
+    "mechanisms:outside.__enter__",
+    "self._around, self._wholes = known.paying[:wholes], known.paying[wholes:]",
+    "self._around, self._wholes = known.paying, ()",
+    LAZY,
+)
+plant(
+    "payment: code of the user inside an algorithm is in its body",
+    "mechanisms:outside.__enter__",
+    "change(paying=self._around, body=None, together=())",
+    "change(paying=self._around)",
+    "tests/deep/test_callers_code.py",
+)
+plant(
+    "payment: a block that ended while an input was read is put back",
+    "mechanisms:outside.__exit__",
+    "if each in still",
+    "if True",
+    LAZY,
+)
+plant(
+    "payment: a process that is made while an input is read stays inside of the release",
+    "mechanisms:outside.__exit__",
+    "if os.getpid() != self._process:",
+    "if False:",
+    LAZY,
+)
+plant(
+    "payment: an interruption at the end of a release leaves it open",
+    "mechanisms:paid_for",
+    """            _leave(whole)
+            raise""",
+    "            raise",
+    LAZY,
+)
+plant(
+    "payment: an iterator is read while it is drawn from",
+    "mechanisms:Mechanism._release",
+    "if isinstance(prepared, Iterator):",
+    "if False:",
+    LAZY,
+)
+plant(
+    "payment: an algorithm reads its input in its body",
+    "mechanisms:Algorithm._prepare",
+    "return list(value) if made else value",
+    "return value",
+    LAZY,
+)
+plant(
+    "payment: the last item decides before the charge",
+    "workloads:admit_counts",
+    "found is not None:",
+    "found is not None or __import__('numpy').shape(value) is None:",
+    "tests/mechanisms/test_reading_fails.py",
+)
+CALLERS = "tests/deep/test_callers_code.py"
+plant(
+    "payment: a function that stops a training is a part of it",
+    "deep:Training._asks_to_stop",
+    "with outside():",
+    "if True:",
+    CALLERS,
+)
+plant(
+    "payment: a data set is a part of the training that reads it",
+    "deep:Training._block",
+    "with outside():",
+    "if True:",
+    CALLERS,
+)
+plant(
+    "payment: a function that is told of progress is a part of the training",
+    "deep:_listening",
+    "with outside():",
+    "if True:",
+    CALLERS,
+)
+plant(
+    "payment: a data set is a part of the step that reads it",
+    "deep:SampledStep._run",
+    "with outside(), own_stream",
+    "with own_stream",
+    CALLERS,
+)
+plant(
+    "payment: a slice pays for what a data set releases",
+    "deep:Steps._paid",
+    "return (run() if self._slice is None else self._slice.pay_for(mechanism, value, run, source)).value",
+    """if self._slice is None:
+                return run().value
+            with self._slice:
+                return run().value""",
+    CALLERS,
+)
+plant(
+    "payment: a student is a part of the votes",
+    "pate:InteractiveGNMax._guessed",
+    "with outside():",
+    "if True:",
+    "tests/pate/test_interactive.py",
 )

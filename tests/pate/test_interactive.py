@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 import privet as pv
 from privet import accounting, pate, testing
 from privet.errors import BudgetExceeded, InvalidData, InvalidParameter, PrivetError, ReleaseFailed
-from privet.mechanisms import Example
+from privet.mechanisms import Example, Laplace
 from privet.pate.small_votes import moved, usual_class
 from privet.pate.vote_law import ConfidentVotes
 from privet.privacy import Composed, Unit, to_replace
@@ -60,6 +60,21 @@ def test_what_the_student_expects_is_not_asked():
     assert sure.tolist() == [-1, -1, 0, 1]  # nothing is answered: the student's own classes
     unsure = made(knows_the_third, threshold=9.0, confidence=0.995).release(few).value
     assert unsure.tolist() == [-1] * 4
+
+
+def test_what_a_student_releases_is_paid():
+    """It counted as a part of the votes: however much a student asked of other data, nothing was charged."""
+    step, kept = Laplace.for_budget(epsilon=0.5, sensitivity=1.0), []
+
+    def asks(labels):
+        kept.append(step.release(1.0))
+        return np.full((4, 2), 0.5)
+
+    votes = pate.Votes([[9, 0], [5, 4], [9, 0], [9, 0]], teachers=9)
+    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=1e6, delta=1e-5)) as ledger:
+        made(asks, sigma1=4.0, sigma2=4.0).release(votes)
+    assert [each.paid["ledger"] for each in kept] == [ledger.policy.ledger]
+    assert sum(entry.kind == "reserve" for entry in ledger.entries()) == 2
 
 
 def test_answers_of_a_round_are_not_carried_over():

@@ -192,14 +192,21 @@ class StepNoise(Mechanism[Any, Any]):
         return value if isinstance(value, SumOnDevice) else np.ascontiguousarray(_as_array(value))
 
     def _draw(self, prepared: Any, runs: int, source: Source) -> Any:
-        if isinstance(prepared, SumOnDevice):  # a key for every draw: no two share a word
-            made = (prepared.protected(self._sigma, self.grid, KeyedStream.fresh(source)) for _ in range(runs))
-            return list(made) if runs == 1 else [each.clone() for each in made]  # a single one is read before the next
+        if isinstance(prepared, SumOnDevice):
+            return [self._drawn_on_device(prepared, runs, source) for _ in range(runs)]
         out = np.empty((runs, self.dimension), dtype=np.float32 if self.single else np.float64)
         for row in out:
             with np.errstate(over="ignore"):  # beyond float32 is infinity
                 self._add_noise(prepared, source, row)
         return out
+
+    def _drawn_on_device(self, total: SumOnDevice, runs: int, source: Source) -> Any:
+        """One draw, with a key of its own: no two share a word. A single one is read before the next is drawn."""
+        drawn = total.protected(self._sigma, self.grid, KeyedStream.fresh(source))
+        if runs == 1:
+            return drawn
+        total.noise.settle()
+        return drawn.clone()
 
     def _add_noise(self, vector: Array, source: Source, out: Array) -> None:
         """The protected sum, as doubles on the grid, each of them one rounding of the exact sum: a function of it, as are

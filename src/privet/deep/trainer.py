@@ -25,7 +25,7 @@ from privet.deep.start import Loss, Start, descend
 from privet.deep.training import Knobs, Stop, Training
 from privet.errors import InvalidParameter
 from privet.ledger import payer_of
-from privet.mechanisms import Release, Source
+from privet.mechanisms import Release, Source, outside
 from privet.privacy import Composed
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Trainer:
         algorithm = self._algorithm(self.plan.divisor(public), stop)
         algorithm.ready(records.form)
         payer = payer_of(ledger)
-        with nullcontext() if progress is None else _told(progress, self.plan):
+        with nullcontext() if progress is None else _listening(progress, self.plan):
             release = self._released(algorithm, records, payer, source, key=key, about=about, checkpoint=checkpoint)
         made = Trained(release, self.plan)
         self._model.load_state_dict(made.state_dict())
@@ -203,7 +203,7 @@ class Trainer:
 
 
 @contextmanager
-def _told(progress: Callable[[Progress], object], plan: Plan) -> Iterator[None]:
+def _listening(progress: Callable[[Progress], object], plan: Plan) -> Iterator[None]:
     """While open, `progress` is told at the end of every block how far the training is."""
     if not callable(progress):
         raise InvalidParameter("progress must be a function, such as print")
@@ -219,7 +219,8 @@ def _told(progress: Callable[[Progress], object], plan: Plan) -> Iterator[None]:
         begun, first = since[0]
         if done in ends and done > first and done != since[-1][1]:
             since.append((now, done))
-            progress(Progress(done, plan, (done - first) / max(now - begun, 1e-9)))
+            with outside():
+                progress(Progress(done, plan, (done - first) / max(now - begun, 1e-9)))
 
     with _progress.listening(heard):
         yield

@@ -22,7 +22,7 @@ from privet.deep.start import Start, State
 from privet.deep.step_noise import StepNoise
 from privet.deep.stepping import Captured, OneByOne, Stepping, Workshop, can_be_captured, try_noise
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms import BlockAlgorithm, Example, Form, Numbers, Record, Source, register
+from privet.mechanisms import BlockAlgorithm, Example, Form, Numbers, Record, Source, outside, register
 from privet.noise import KeyedStream
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
@@ -126,7 +126,8 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                 # Steps on samples cost less than the same steps on all records: the sampler says how much.
                 with self._priced(lambda parts: self.plan.sampling.folded(parts, self.plan.unit)):
                     for ids in drawn:
-                        value = stepping.exact_value(prepared, ids, coins_of_model(stream, done))
+                        with outside():  # data set, model and loss are code of the user
+                            value = stepping.exact_value(prepared, ids, coins_of_model(stream, done))
                         noisy = added.release(value, source=source).value
                         del value  # the step needs the memory
                         stepping.descend(noisy)
@@ -137,7 +138,13 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
                 stepping.live,
                 {**state, "divisor": divisor, "step": done, "average": _off(average), "clip": stepping.clip},
             )
-        return {**after, "stopped": self.stop is not None and bool(self.stop(done, self._result(after)))}
+        return {**after, "stopped": self._asks_to_stop(done, after)}
+
+    def _asks_to_stop(self, done: int, state: State) -> bool:
+        if self.stop is None:
+            return False
+        with outside():
+            return bool(self.stop(done, self._result(state)))
 
     def _piece(self, divisor: float | None) -> int:
         return self.knobs.physical_batch or piece_size(divisor, self.plan.sampling.largest)

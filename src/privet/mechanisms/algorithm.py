@@ -1,10 +1,11 @@
 """Whole algorithms: paid once for many releases, each of them through a mechanism."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, TypeVar, final
 
+from privet.errors import InvalidData
 from privet.mechanisms.form import Anything, Form
 from privet.mechanisms.mechanism import In, Mechanism, Out, Source
 from privet.mechanisms.payment import draw_coins
@@ -59,8 +60,16 @@ class Algorithm(Mechanism[In, Out]):
         """The form of outputs. Declare it: until then a ledger learns only after paying what it cannot store."""
         return Anything()
 
+    def _admit(self, value: In) -> None:
+        if isinstance(value, Iterator):
+            raise InvalidData("an iterator can be read once, and an algorithm looks more often: hand in a list")
+
     def _prepare(self, value: In) -> Any:
-        return value
+        """The input as it is; a sequence that may make its items when they are asked for is read here, whole: what its code
+        releases is no part of the algorithm.
+        """
+        made = isinstance(value, Sequence) and not isinstance(value, list | tuple | str | bytes | range)
+        return list(value) if made else value  # type: ignore[call-overload]
 
     def error(self, confidence: float = 0.95) -> Any:
         """None, unless the algorithm knows better: its parts have bars of their own."""

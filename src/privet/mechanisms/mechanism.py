@@ -2,7 +2,7 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial, wraps
@@ -229,6 +229,8 @@ class Mechanism(ABC, Generic[In, Out]):
         shown = _is_insecure(source)  # it protects nobody: an author may see what went wrong
         self._read(self._admit, value, shown=shown)
         prepared = self._read(self._prepare, value, shown=shown)
+        if isinstance(prepared, Iterator):  # read while it is drawn from: its errors and its releases would be ours
+            raise InvalidData(f"{self.name} has to read its input in _prepare, and returns an iterator")
         drawn: Any = self._draw(prepared, 1, source)[0]
         if isinstance(drawn, np.generic) and not isinstance(drawn, np.datetime64 | np.timedelta64):
             drawn = drawn.item()

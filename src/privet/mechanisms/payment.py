@@ -4,9 +4,10 @@ Code whose context carries a ledger is charged. While a ledger is in force (or a
 one above it, every other release is refused: where it is not clear who pays, nobody draws.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from inspect import isasyncgen, isasyncgenfunction, iscoroutine, iscoroutinefunction, isgenerator, isgeneratorfunction
 from typing import Any, Generic, ParamSpec, Self, TypeVar, final
@@ -144,24 +145,53 @@ def paid_for() -> Iterator[None]:
         yield
     finally:
         whole.open = False  # first: for whatever was started inside and goes on
-        _leave(whole)
+        try:
+            _leave(whole)
+        except BaseException:  # an interruption: first what it left undone
+            _leave(whole)
+            raise
 
 
-@contextmanager
-def reading() -> Iterator[None]:
-    """While open, code of a container gives up what it holds: what that code releases is no part of the release that reads
-    it, and is paid for as if it had been read before. Within an algorithm it is a part, as everything is.
+@final
+class outside:  # reads as a word of a `with` statement; a generator that is closed late would end it late
+    """While open, code of the user runs that was handed to a release: a callback, a data set that is read while it is used.
+    What it releases is no part of that release, and is paid for as if it stood around it.
 
-    >>> with paid_for(), reading():
+    Blocks that end inside have ended; one that stays open (in a generator that waits) pays for nothing here.
+
+    >>> with paid_for(), outside():
     ...     asked_here() is None  # nobody pays outside
     True
     """
+
+    def __enter__(self) -> None:
+        known, self._process = here(), os.getpid()
+        wholes = len(known.paying)
+        while wholes and known.paying[wholes - 1].payer is None:
+            wholes -= 1
+        self._around, self._wholes = known.paying[:wholes], known.paying[wholes:]
+        self._body, self._together = known.body, known.together
+        change(paying=self._around, body=None, together=())
+
+    def __exit__(self, *_: object) -> None:
+        if os.getpid() != self._process:  # a copy of the memory, which learns of no end
+            return
+        still = here().paying
+        around = tuple(each for each in self._around if each in still)
+        change(paying=(*around, *self._wholes), body=self._body, together=self._together)
+
+
+def reading() -> AbstractContextManager[None]:
+    """While open, code of a container gives up what it holds, which is outside of the release that reads it. Within an
+    algorithm it is a part, as everything is.
+
+    >>> with paid_for(), reading():
+    ...     asked_here() is None
+    True
+    """
     known = here()
-    if known.body is not None or not known.paying or known.paying[-1].payer is not None:
-        yield
-        return
-    with changed(paying=known.paying[:-1]):
-        yield
+    inside = known.body is None and known.paying and known.paying[-1].payer is None
+    return outside() if inside else nullcontext()
 
 
 def _last(known: Here) -> Paying | None:

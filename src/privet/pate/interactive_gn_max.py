@@ -9,7 +9,7 @@ import numpy as np
 from privet._numerics import Array
 from privet._validate import fraction, set_frozen
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms import BlockAlgorithm, Example, Gaussian, Source, register
+from privet.mechanisms import BlockAlgorithm, Example, Gaussian, Source, outside, register
 from privet.pate.small_votes import moved, usual_class
 from privet.pate.two_noises import ABSTAINED, TwoNoises, with_two_noises
 from privet.pate.votes import Votes
@@ -122,7 +122,8 @@ class InteractiveGNMax(TwoNoises, BlockAlgorithm[Votes, Array]):
         """The student's chances of each class, a row for each query; released labels are all that it is told."""
         if index == 0:
             return np.full((self.queries, self.classes), 1.0 / self.classes)
-        told = np.asarray(self.student(labels.copy()), dtype=float)
+        with outside():
+            told = np.asarray(self.student(labels.copy()), dtype=float)
         if told.shape != (self.queries, self.classes) or not np.all((told >= 0.0) & (told <= 1.0)):
             raise InvalidData(
                 "the student must give chances from 0 to 1: a row for each query, a column for each class"

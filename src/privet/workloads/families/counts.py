@@ -1,5 +1,6 @@
 """Counts as they come in, cell by cell, made whole: what every design measures."""
 
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,11 @@ def admit_counts(value: Any) -> tuple[int, ...]:
     admit_value(value)
     if is_typed(value) and column_kind(value) in ("time", "span"):
         raise InvalidData("a histogram holds counts, and this holds dates or times")
-    return np.shape(value) if not isinstance(value, list | tuple) else _listed_shape(value)
+    found = getattr(value, "shape", None)
+    if found is not None:
+        return tuple(found)
+    # Of other containers the items are not asked for: what some of them are must not decide before the charge.
+    return (len(value),) if isinstance(value, Sized) and not isinstance(value, list | tuple) else _listed_shape(value)
 
 
 def admit_histogram(value: object, shape: tuple[int, ...]) -> None:
