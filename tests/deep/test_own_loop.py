@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 import privet as pv
-from privet.deep import BallsInBins, FixedOrder, Trainer, private
-from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, SerialisationError
+from privet.deep import BallsInBins, FixedOrder, FixedSize, Trainer, TruncatedPoisson, private
+from privet.errors import BudgetExceeded, InvalidData, InvalidParameter, LedgerError, SerialisationError
 from privet.ledger import Run
 from privet.privacy import Unit
 from tests.deep.models import data, linear, plan_of, squared, trainer_of
@@ -191,6 +191,53 @@ def test_epochs_are_not_left_half_done(sampling):
     plan = plan_of(sampling=sampling, unit=Unit("zero_out"), steps=4)
     with pytest.raises(InvalidParameter, match="whole rounds"):
         plan.steps(data())
+
+
+@pytest.mark.parametrize(
+    ("sampling", "relation"), [(TruncatedPoisson(q=0.5, batch=2, n=7), "zero_out"), (FixedSize(m=2, n=9), "replace")]
+)
+def test_another_number_of_records_than_the_price_speaks_of_is_refused(sampling, relation):
+    plan = plan_of(sampling=sampling, unit=Unit(relation), steps=3)
+    with pytest.raises(InvalidData, match="the price holds for"):
+        plan.steps(data(), ledger=a_ledger())
+
+
+def test_no_sum_is_divided_by_no_records():
+    plan = plan_of(unit=Unit("zero_out"), expected_batch=None, steps=3)
+    with pytest.raises(InvalidParameter, match="greater than 0"):
+        plan.steps((torch.zeros(0, 3), torch.zeros(0)))
+
+
+@pytest.mark.parametrize("in_force", [False, True])
+def test_nobody_pays_for_the_noise_of_a_seed(in_force):
+    """What `fit` refuses, a step refuses too: no release would say that this noise protects nobody who knows the seed."""
+    ledger, plan = a_ledger(), plan_of(steps=3)
+    trainer = trainer_of(plan)
+    first, second, _ = plan.steps(data(), ledger=None if in_force else ledger)
+    with ledger:
+        with pytest.raises(InvalidParameter, match="for tests"):
+            trainer.step(first, source=pv.noise.Seeded(1))
+        assert charges(ledger) == 0
+        trainer.step(first)
+    with pytest.raises(InvalidParameter, match="for tests"):  # paid by the run, whoever is in force now
+        trainer.step(second, source=pv.noise.Seeded(1))
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_part_that_is_frozen_between_two_steps_is_left_alone(own):
+    """Also by an optimizer that finds a gradient of before on it; and the step that is paid for does not break off."""
+    plan, model = plan_of(steps=2), nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1))
+    optimizer = private(torch.optim.SGD)(model, squared, plan, lr=0.1) if own else None
+    trainer = None if own else Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), squared, plan)
+    step = optimizer.step if optimizer else trainer.step
+    first, second = plan.steps(data(), ledger=a_ledger())
+    step(first)
+    squared(model(data()[0]), data()[1]).sum().backward()
+    model[0].requires_grad_(False)
+    before = [each.detach().clone() for each in model.parameters()]
+    step(second)
+    after = list(model.parameters())
+    assert [torch.equal(one, other) for one, other in zip(before, after, strict=True)] == [True, True, False, False]
 
 
 def test_a_model_that_mixes_records_is_refused_before_anything_is_paid():
