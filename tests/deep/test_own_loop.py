@@ -1,6 +1,7 @@
 """Loops of one's own, and optimizers that are private: the same payment, the same coins, nothing twice."""
 
 import copy
+import os
 import pickle
 import threading
 
@@ -184,6 +185,28 @@ def test_copies_and_pickles_fork_neither_budget_nor_coins():
     for each in (steps, next(iter(steps))):
         with pytest.raises(SerialisationError):
             pickle.dumps(each)
+
+
+def test_a_step_that_was_left_out_is_not_taken_in_the_block_that_follows():
+    """That block was paid for so many steps, and not for one more."""
+    plan = plan_of(steps=40)
+    trainer, listed = trainer_of(plan), list(plan.steps(data(), ledger=a_ledger()))
+    trainer.step(listed[20])
+    with pytest.raises(InvalidParameter, match="a block that is over"):
+        trainer.step(listed[19])
+    trainer.step(listed[21])
+
+
+def test_a_child_of_a_fork_runs_no_step_of_its_parent(monkeypatch):
+    ledger, plan = a_ledger(), plan_of(steps=3)
+    trainer, (first, second, _) = trainer_of(plan), plan.steps(data(), ledger=ledger)
+    trainer.step(first)
+    entries = len(ledger.entries())
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: -1)
+        with pytest.raises(LedgerError, match="another process"):
+            trainer.step(second)
+    assert len(ledger.entries()) == entries
 
 
 @pytest.mark.parametrize("sampling", [BallsInBins(steps=2), FixedOrder(batch=4, n=8)])
