@@ -5,6 +5,7 @@ import os
 import pickle
 import threading
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -195,6 +196,40 @@ def test_a_step_that_was_left_out_is_not_taken_in_the_block_that_follows():
     with pytest.raises(InvalidParameter, match="a block that is over"):
         trainer.step(listed[19])
     trainer.step(listed[21])
+
+
+def test_a_run_that_another_process_goes_on_with_ends_here():
+    ledger, plan = a_ledger(), plan_of()
+    trainer, listed = trainer_of(plan), list(plan.steps(data(), ledger=ledger, key="own"))
+    trainer.step(listed[0])
+    trainer.step(next(iter(plan.steps(data(), ledger=ledger, key="own", done=20))))
+    with pytest.raises(LedgerError, match="another process goes on"):
+        trainer.step(listed[20])
+    assert charges(ledger) == 1
+
+
+def test_every_step_draws_records_of_its_own():
+    plan, seen = plan_of(steps=30), []
+    noise = plan.step_noise(1)
+
+    def look(records, ids):
+        seen.append(tuple(ids))
+        return np.zeros(1)
+
+    for _ in range(2):
+        for step in plan.steps(data(64)):
+            step.noisy_gradient(noise, look)
+    assert len(set(seen)) == 60
+
+
+def test_a_divisor_that_is_counted_is_no_exact_count():
+    plan, found = plan_of(expected_batch=None, count_epsilon=0.1, steps=1), set()
+    for _ in range(5):
+        steps = plan.steps(data(400))
+        (step,) = steps
+        step.noisy_gradient(plan.step_noise(1), lambda records, ids: np.zeros(1))
+        found.add(steps.divisor)
+    assert len(found) > 1
 
 
 def test_a_child_of_a_fork_runs_no_step_of_its_parent(monkeypatch):
