@@ -28,6 +28,7 @@ from privet.deep import (
 from privet.deep.batches import exact_sum
 from privet.deep.records import Records
 from privet.errors import InvalidData
+from privet.mechanisms import Geometric
 from privet.privacy import Unit
 from tests.deep.models import Rows, against, data, linear, plan_of, squared, trainer_of
 
@@ -313,9 +314,13 @@ def test_progress_tells_public_numbers():
     assert set(vars(told[0])) == {"step", "plan", "steps_per_second"}
 
 
-def test_a_noisy_count_stands_in_for_a_batch_that_is_not_given():
+def test_a_noisy_count_stands_in_for_a_batch_that_is_not_given(monkeypatch):
+    """It is released, and paid for, once: what it said is in the state that the second of three blocks begins with."""
     plan = plan_of(noise_multiplier=None, epsilon=8.0, expected_batch=None, count_epsilon=2.0)
+    counted, plain = [], Geometric.release
+    monkeypatch.setattr(Geometric, "release", lambda *given, **more: counted.append(1) or plain(*given, **more))
     made = trainer_of(plan).fit(data())
+    assert (len(counted), len(plan.rounds)) == (1, 3)
     assert made.release.loss == plan.loss
     assert np.isfinite(weights(made)).all()
 
