@@ -141,6 +141,15 @@ def test_records_that_are_unlike_the_others_add_nothing_and_nobody_is_told():
     assert np.isfinite(weights(made)).all()
 
 
+class Foreign(torch.Tensor):
+    """Tensors that could do anything when they are added up."""
+
+
+def test_a_record_of_another_kind_of_tensor_adds_nothing():
+    rows = [torch.ones(3), torch.ones(3).as_subclass(Foreign)]
+    assert Records(rows).exact_batch(np.arange(2), 2)[1].tolist() == [True, False]
+
+
 def test_batches_have_public_shapes():
     """Whatever was drawn, an engine sees batches of one shape: time and compilation do not follow the number of records."""
     seen = set()
@@ -220,8 +229,11 @@ def test_frozen_parts_and_tied_weights():
 
     model = Tied()
     before = copy.deepcopy(model.state_dict())
-    trained = [each for each in model.parameters() if each.requires_grad]
-    made = Trainer(model, torch.optim.SGD(trained, lr=0.1), squared, plan_of(), engine="vmapped").fit(data())
+    for each in model.body.parameters():
+        each.grad = torch.ones_like(
+            each
+        )  # of the time before it was frozen: the optimizer, which has it, must not see that
+    made = Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), squared, plan_of(), engine="vmapped").fit(data())
     assert set(made.release.value) == set(before)
     assert np.array_equal(made.release.value["one.weight"], made.release.value["two.weight"])
     assert not np.array_equal(made.release.value["one.weight"], before["one.weight"].numpy())
