@@ -7,7 +7,8 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from privet import deep  # noqa: E402
-from privet.deep.rules import embedding, linear, term  # noqa: E402
+from privet.deep.engines.bookkeeping import norms  # noqa: E402
+from privet.deep.rules import embedding, linear, term, tied  # noqa: E402
 from tests.deep import by_hand  # noqa: E402
 from tests.deep.zoo import coins, words  # noqa: E402
 
@@ -106,6 +107,23 @@ def test_without_the_margin_words_would_be(monkeypatch):
     still = torch.zeros(48, dtype=torch.int64)
     lengths = [words_length(still, back, 1e-5) for _, back in word_family()]
     assert max(lengths) > 1.001e-5
+
+
+A, G, IDS = coins(1, 64, 16, seed=1).float(), coins(1, 64, 7, seed=2).float(), words(64, most=7, seed=3)[None]
+BACK = coins(1, 64, 16, seed=4).float()
+
+
+@pytest.mark.parametrize("kind", ["linear", "embedding", "tied"])
+def test_what_adding_up_adds_to_a_gradient_is_paid_for_in_its_norm(kind):
+    top = linear.LinearGhost(A, G), G[0].double().T @ A[0].double()
+    bottom = embedding.EmbeddingGhost(IDS, BACK, torch.Size((7, 16))), torch.zeros(7, 16, dtype=torch.float64)
+    bottom[1].index_add_(0, IDS[0], BACK[0].double())
+    both = tied.TiedGhost(bottom[0], top[0]), bottom[1] + top[1]
+    ghost, exact = {"linear": top, "embedding": bottom, "tied": both}[kind]
+    apart = float((ghost.total(torch.ones(1), ONE).double() - exact).norm())
+    assert 0.0 < apart <= float(ghost.slack.sqrt())
+    assert float(ghost.square.sqrt()) >= float(exact.norm())
+    assert float(norms({"weight": ghost}, ONE)) >= float(ghost.square.sqrt() + ghost.slack.sqrt())
 
 
 def test_low_precision_products_are_switched_off_and_on_again():
