@@ -34,9 +34,12 @@ class Centred(nn.Module):
 
 
 class Counting(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, *, as_parameter: bool = False) -> None:
         super().__init__()
-        self.register_buffer("seen", torch.zeros(()))
+        if as_parameter:
+            self.seen = nn.Parameter(torch.zeros(()), requires_grad=False)
+        else:
+            self.register_buffer("seen", torch.zeros(()))
 
     def forward(self, x):
         self.seen += 1
@@ -72,6 +75,7 @@ def test_models_that_treat_records_apart_pass(middle):
         (Centred(), r"records meet in middle \(Centred\)"),
         (Neighbour(), r"records meet in middle \(Neighbour\)"),
         (Counting(), r"changes 'middle.seen'"),
+        (Counting(as_parameter=True), r"changes 'middle.seen'"),
         (Noisy(), "two passes"),
     ],
     ids=[
@@ -81,6 +85,7 @@ def test_models_that_treat_records_apart_pass(middle):
         "centring",
         "neighbours",
         "buffer",
+        "parameter",
         "coins",
     ],
 )
