@@ -271,3 +271,24 @@ plant(
     "[*model.named_buffers()]",
     ISOLATION,
 )
+plant(
+    "made-up numbers are not small",
+    "deep:isolation._SCALES",
+    "(1e-3, 1e3)",
+    "(1e3,)",
+    ISOLATION,
+)
+plant(
+    "the words of a larger vocabulary are not tried",
+    "deep:_vocabularies",
+    "return sorted(each for each in found if each > 2)",
+    "return sorted(each for each in found if each > 2)[:1]",
+    ISOLATION,
+)
+plant(
+    "bags of embeddings may mix records",
+    "deep:_check_kind",
+    "if isinstance(module, nn.Embedding | nn.EmbeddingBag):",
+    "if isinstance(module, nn.Embedding):",
+    ISOLATION,
+)
