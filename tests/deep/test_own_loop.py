@@ -57,6 +57,23 @@ def test_a_ledger_in_force_pays():
     assert charges(ledger) == 1
 
 
+@pytest.mark.parametrize("key", [None, "own"])
+def test_a_ledger_that_was_in_force_when_the_steps_were_made_pays(key):
+    plan = plan_of(steps=5)
+    trainer = trainer_of(plan)
+    with a_ledger() as ledger:
+        steps = plan.steps(data(), key=key)
+    for step in steps:
+        trainer.step(step)
+    assert charges(ledger) == 1
+
+
+@pytest.mark.parametrize("given", [{"key": "own"}, {"about": "export of May"}])
+def test_keys_belong_to_ledgers(given):
+    with pytest.raises(InvalidParameter, match="give ledger="):
+        plan_of().steps(data(), **given)
+
+
 def test_a_stopped_loop_goes_on_free_of_charge_and_pays_for_what_it_repeats():
     ledger, plan = a_ledger(), plan_of()
     trainer = trainer_of(plan)

@@ -212,6 +212,20 @@ def test_a_state_comes_back_from_a_file_bit_for_bit(tmp_path):
     assert found["e"] == state["e"]
 
 
+def test_a_checkpoint_that_is_half_written_leaves_the_one_before(tmp_path, monkeypatch):
+    kept = Checkpoint(tmp_path / "run.pt", {"key": "May"})
+    kept.save(1, {"step": 20})
+
+    def breaks(body, file):
+        file.write(b"half")
+        raise OSError("no space left")
+
+    monkeypatch.setattr(torch, "save", breaks)
+    with pytest.raises(OSError, match="no space"):
+        kept.save(2, {"step": 40})
+    assert kept.load() == (1, {"step": 20})
+
+
 def test_fresh_noise_after_a_restore(tmp_path):
     """The same block from the same checkpoint twice: other noise each time, or the difference would show gradients."""
     model = linear()

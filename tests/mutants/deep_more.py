@@ -81,6 +81,13 @@ plant(
     LOOP,
 )
 plant(
+    "a loop that runs after its `with ledger:` is paid by nobody",
+    "deep:Steps.__init__",
+    "self._ledger, self._asked = payer,",
+    "self._ledger, self._asked = ledger,",
+    LOOP,
+)
+plant(
     "somebody pays for the noise of a seed",
     "deep:Steps._check_source",
     "if source is not None and",
@@ -189,6 +196,14 @@ plant(
     TRAINER,
 )
 
+plant(
+    "a checkpoint is written over the one before",
+    "deep:Checkpoint.save",
+    "with draft.open",
+    "draft = self.path\n        with draft.open",
+    RUNS,
+)
+
 # --- masks ---
 
 plant(
@@ -291,4 +306,11 @@ plant(
     "if isinstance(module, nn.Embedding | nn.EmbeddingBag):",
     "if isinstance(module, nn.Embedding):",
     ISOLATION,
+)
+plant(
+    "helpers draw by the seed of a script",
+    "deep:help_out",
+    "with own_stream(int(uniform_int(bound=2**63))):",
+    "if True:",
+    "tests/deep/test_ranks.py",
 )

@@ -87,10 +87,11 @@ class Steps:
         ends = [0, *accumulate(plan.rounds)]
         if count("done", done) not in ends:
             raise InvalidParameter(f"done must be the end of a block: {ends[1]}, {ends[min(2, len(ends) - 1)]}, ...")
-        if (key is not None or ledger is not None) and payer_of(ledger) is None:
-            raise InvalidParameter("a key names a run in a ledger: give ledger= too")
+        payer = payer_of(ledger)  # one that is in force here pays, also where the loop runs after its `with`
+        if payer is None and (key is not None or about is not None):
+            raise InvalidParameter("key= and about= name a run in a ledger: give ledger= too")
         self.plan, self.records, self._held = plan, Records(dataset), Private(dataset)
-        self._ledger, self._asked = ledger, {"key": key, "about": about}
+        self._ledger, self._asked = payer, {"key": key, "about": about}
         self._begun, self._started, self._broken = ends.index(done), False, False
         self._run: Run | None = None
         self._slice: Slice | None = None
