@@ -314,3 +314,27 @@ plant(
     "if True:",
     "tests/deep/test_ranks.py",
 )
+
+# --- the command line ---
+
+plant(
+    "another version of the data is trained with under an old name",
+    "cli:train.train",
+    "key=key, about=about,",
+    "key=key, about=None,",
+    "tests/cli/test_train.py",
+)
+plant(
+    "an error quotes a file of data",
+    "cli:train._arrays",
+    "except Exception:  # what it says may quote the file\n        pass",
+    "except Exception as problem:\n        raise InvalidData(f'inputs and targets: {problem}') from None",
+    "tests/cli/test_train.py",
+)
+plant(
+    "a file of data runs its code",
+    "cli:train._arrays",
+    "allow_pickle=False",
+    "allow_pickle=True",
+    "tests/cli/test_train.py",
+)
