@@ -273,6 +273,48 @@ plant(
     MARGIN,
 )
 plant(
+    "what adding up words of a table that is a head too adds is not paid for",
+    "deep:TiedGhost.__init__",
+    "(embedding.slack.sqrt() + linear.slack.sqrt()).square()",
+    "linear.slack",
+    MARGIN,
+)
+plant(
+    "norms of written-out shares are rounded to the nearest",
+    "deep:Written.__init__",
+    "size.square() * (1.0 + (flat.shape[1] + 6) * 2.0**-52)",
+    "size.square()",
+    MARGIN,
+)
+plant(
+    "lengths of single positions are rounded to the nearest",
+    "deep:LinearGhost.__init__",
+    ".sqrt() * (1 + compounded(each.shape[2] + 4 + blocks, unit))",
+    ".sqrt()",
+    MARGIN,
+)
+plant(
+    "norms of written-out gradients are rounded to the nearest",
+    "deep:written_out.norms",
+    " * (1.0 + (count + 8) * 2.0**-52)",
+    "",
+    MARGIN,
+)
+plant(
+    "all records of a batch have one mask",
+    "deep:Vmapped.gradients",
+    'randomness="different"',
+    'randomness="same"',
+    COINS,
+)
+plant(
+    "all records of a batch that is passed apart have one mask",
+    "deep:Bookkeeping._apart",
+    'randomness="different"',
+    'randomness="same"',
+    COINS,
+)
+plant(
     "a padding that is counted from behind is trained",
     "deep:words",
     "(padding + rows if padding < 0 else padding)",
