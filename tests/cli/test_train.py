@@ -1,6 +1,7 @@
 """`privet train`: previews cost nothing, mistakes are seen before paying, weights come out and are read back."""
 
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,3 +122,35 @@ def test_public_mistakes_are_seen_before_paying(ask: Any, tmp_path: Path, given:
     assert says in made.err + made.out
     assert "Traceback" not in made.err
     assert spent(tmp_path)["basic epsilon"] == 0
+
+
+class Called:
+    """What runs code when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.mark,)
+
+
+def test_a_file_of_data_is_neither_run_nor_quoted(ask: Any, tmp_path: Path) -> None:
+    mark, head = tmp_path / "mark", b"{'descr': SECRET 12345}\n"
+    np.savez(tmp_path / "code.npz", inputs=np.array([Called(mark)], dtype=object), targets=np.zeros(1))
+    with zipfile.ZipFile(tmp_path / "broken.npz", "w") as file:
+        for name in ("inputs.npy", "targets.npy"):
+            file.writestr(name, b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head)
+    for data in ("code.npz", "broken.npz"):
+        made = ask(data=tmp_path / data)
+        assert made.code != 0
+        assert "inputs and targets" in made.err + made.out
+        assert "SECRET" not in made.err + made.out
+    assert not mark.exists()
+    assert spent(tmp_path)["basic epsilon"] == 0
+
+
+def test_another_version_of_the_data_under_a_used_key_is_refused(ask: Any) -> None:
+    assert ask(key="May", about="2026-05").code == 0
+    again = ask(key="May", about="2026-06")
+    assert again.code != 0
+    assert "May" in again.err + again.out

@@ -89,6 +89,15 @@ def test_autocast_around_a_step_is_refused(way):
         sums(engine, model, alone(6, 0))
 
 
+@pytest.mark.parametrize("place", ["cpu", "cuda"])
+def test_the_autocast_of_either_device_is_refused(place, monkeypatch):
+    model = network()
+    engine = make_engine(model, loss, Flat(CLIP))
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: device == place)
+    with pytest.raises(InvalidParameter, match="inside the model's forward"):
+        sums(engine, model, alone(6, 0))
+
+
 @pytest.mark.parametrize("model", [Narrow(network()), network().to(torch.bfloat16)], ids=["autocast", "bfloat16"])
 def test_a_narrow_model_is_compiled_in_two_halves_and_stays_within_the_clip(model):
     """A compiler leaves roundings to bfloat16 out where it likes: in one piece, a record was 1.0007 clips long."""

@@ -9,6 +9,7 @@ from torch import nn  # noqa: E402
 from privet import deep  # noqa: E402
 from privet.deep.engines import bookkeeping  # noqa: E402
 from privet.deep.rules.term import writes_out  # noqa: E402
+from privet.deep.rules.use import Written  # noqa: E402
 from privet.errors import InvalidParameter  # noqa: E402
 from privet.privacy import Unit  # noqa: E402
 from tests.deep import by_hand  # noqa: E402
@@ -141,3 +142,21 @@ def test_a_clipped_sum_carries_its_sensitivity():
     assert float(made.sensitivity(Unit("replace", group_size=2))) == pytest.approx(1.2)
     with pytest.raises(InvalidParameter, match="records meet"):
         deep.clipped_sum(Model(lambda layer, x: layer(x - x.mean(0))), loss, deep.Flat(0.3), engine="vmapped")(X, Y)
+
+
+def test_the_start_up_check_compares_norms_both_ways_and_sums():
+    rows = coins(5, 3, seed=4)
+    terms, exact = {"w": Written(rows)}, rows.norm(dim=1)
+
+    def check(found, summed):
+        bookkeeping.compare(terms, found, exact, {"w": summed.clone()}, narrow=False)
+
+    check(exact, rows.sum(0))
+    one = 1.0 - 0.01 * torch.tensor([0, 0, 1, 0, 0])  # of one record alone
+    for found, summed in (
+        (one * exact, rows.sum(0)),
+        (2.0 * exact, rows.sum(0)),
+        (exact, rows.sum(0) + 0.01 * exact.max()),
+    ):
+        with pytest.raises(InvalidParameter, match="made-up records"):
+            check(found, summed)

@@ -95,3 +95,9 @@ def test_plans_price_it_as_flat_clipping_and_remember_it():
     assert deep.Plan.from_json(plan.to_json()) == plan != flat
     trained = models.trainer_of(models.plan_of(steps=2, clip=deep.PerLayer(0.5))).fit(models.data())
     assert trained.plan.clip == deep.PerLayer(0.5)
+
+
+def test_a_clipped_sum_is_of_the_records_that_its_mask_keeps():
+    model, (inputs, targets), mask = network(), batch(), torch.tensor([True, False, True, True, False, True])
+    made = deep.clipped_sum(model, losses, deep.Flat(0.3))(inputs, targets, mask=mask).sums.exact_value
+    assert by_hand.furthest(made, by_hand.clipped_sum(model, losses, inputs, targets, mask, 0.3)) < 1e-6

@@ -10,6 +10,7 @@ from torch import nn
 
 from privet import deep, noise
 from privet.deep.protected import ProtectedGradients
+from tests.deep.models import Rows, against
 
 MASKS: list[list[float]] = []
 
@@ -37,7 +38,8 @@ def masks_of_a_training(source=None):
     plan = deep.Plan(
         noise_multiplier=1.0, delta=1e-5, steps=2, sampling=deep.Poisson(q=1.0), clip_norm=1.0, expected_batch=3
     )
-    trainer = deep.Trainer(net, torch.optim.SGD(net.parameters(), lr=0.1), loss, plan, engine="microbatch")
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    trainer = deep.Trainer(net, optimizer, loss, plan, engine="microbatch", physical_batch=3)  # three passes a step
     torch.manual_seed(0)  # as scripts do
     MASKS.clear()
     trainer.fit((torch.ones(3, 4), torch.tensor([0, 1, 0])), source=source)
@@ -70,15 +72,31 @@ def test_a_loop_of_ones_own_draws_its_masks_likewise():
     for _ in range(2):
         net = model()
         plan = deep.Plan(
-            noise_multiplier=1.0, delta=1e-5, steps=1, sampling=deep.Poisson(q=1.0), clip_norm=1.0, expected_batch=3
+            noise_multiplier=1.0, delta=1e-5, steps=2, sampling=deep.Poisson(q=1.0), clip_norm=1.0, expected_batch=3
         )
-        gradients = ProtectedGradients(net, loss, plan, engine="microbatch")
+        gradients = ProtectedGradients(net, loss, plan, engine="microbatch", physical_batch=3)
         torch.manual_seed(0)
         MASKS.clear()
         for step in plan.steps((torch.ones(3, 4), torch.tensor([0, 1, 0]))):
             gradients.noisy(step)
-        found.append(MASKS[-3:])
+        found.append(MASKS[-6:])
     assert found[0] != found[1]
+    assert all(len({tuple(each) for each in masks}) == 6 for masks in found)
+
+
+class Thinned(Rows):
+    """A model whose gradient at a record is a part of that record, drawn by lot."""
+
+    def forward(self, rows):
+        return super().forward(nn.functional.dropout(rows, 0.5))
+
+
+@pytest.mark.parametrize("engine", ["vmapped", "bookkeeping", "microbatch"])
+def test_every_record_of_a_batch_has_a_mask_of_its_own(engine):
+    net = Thinned(64)
+    made = deep.clipped_sum(net, against, deep.Flat(1e3), engine=engine)(torch.ones(2, 64), torch.zeros(2))
+    kept = (made.sums.exact_value["weight"].abs() / 2.0).round().int()
+    assert set(kept.tolist()) == {0, 1, 2}  # by nobody, by one of the two, by both
 
 
 def test_shared_generators_go_on_as_if_nothing_had_been_drawn():

@@ -71,9 +71,12 @@ def test_an_empty_mask_gives_exact_zeros(engine):
     assert by_hand.norm(sums(small(), engine=engine, mask=torch.zeros(7, dtype=torch.bool))) == 0.0
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("chunk", [1, 3, 7, 64])
-def test_the_chunk_changes_nothing(chunk):
-    assert by_hand.furthest(sums(small(), chunk=chunk), sums(small())) < 1e-14
+def test_the_chunk_changes_nothing(chunk, engine):
+    mask = torch.tensor([True, False, True, True, True, False, False])  # of every piece another part counts
+    found, whole = (sums(small(), engine=engine, mask=mask, chunk=each) for each in (chunk, None))
+    assert by_hand.furthest(found, whole) < 1e-13
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -226,6 +229,24 @@ def test_a_record_that_cannot_be_computed_adds_nothing_and_says_nothing(way):
     masked = engine(parameters, words, classes, torch.tensor([True, False, True, True, False]))
     alone = engine(parameters, words[:1], classes[:1], everybody[:1])
     assert all(torch.allclose(masked[name], alone[name], rtol=1e-5, atol=1e-7) for name in alone)
+
+
+def test_where_records_can_be_computed_singly_alone_the_mask_holds_too(monkeypatch):
+    engine, (inputs, targets), mask = (
+        deep.make_engine(small(), cross_entropy, deep.Flat(0.5)),
+        records(),
+        torch.arange(7) != 2,
+    )
+    plain, parameters = engine._sums, dict(small().named_parameters())
+
+    def singly(parameters, inputs, targets, mask):
+        if len(mask) > 1:
+            raise MemoryError
+        return plain(parameters, inputs, targets, mask)
+
+    wanted = engine(parameters, inputs, targets, mask)
+    monkeypatch.setattr(engine, "_sums", singly)
+    assert by_hand.furthest(engine(parameters, inputs, targets, mask), wanted) < 1e-12
 
 
 def test_a_model_that_an_engine_cannot_follow_is_named():

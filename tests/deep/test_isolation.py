@@ -34,9 +34,12 @@ class Centred(nn.Module):
 
 
 class Counting(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, *, as_parameter: bool = False) -> None:
         super().__init__()
-        self.register_buffer("seen", torch.zeros(()))
+        if as_parameter:
+            self.seen = nn.Parameter(torch.zeros(()), requires_grad=False)
+        else:
+            self.register_buffer("seen", torch.zeros(()))
 
     def forward(self, x):
         self.seen += 1
@@ -72,6 +75,7 @@ def test_models_that_treat_records_apart_pass(middle):
         (Centred(), r"records meet in middle \(Centred\)"),
         (Neighbour(), r"records meet in middle \(Neighbour\)"),
         (Counting(), r"changes 'middle.seen'"),
+        (Counting(as_parameter=True), r"changes 'middle.seen'"),
         (Noisy(), "two passes"),
     ],
     ids=[
@@ -81,6 +85,7 @@ def test_models_that_treat_records_apart_pass(middle):
         "centring",
         "neighbours",
         "buffer",
+        "parameter",
         "coins",
     ],
 )
@@ -116,6 +121,9 @@ def test_a_loss_that_mixes_is_refused(meeting, said):
 @pytest.mark.parametrize("bad", [{"max_norm": 1.0}, {"scale_grad_by_freq": True}, {"sparse": True}])
 def test_embeddings_that_rewrite_or_mix_are_refused(bad):
     words = torch.zeros(3, 4, dtype=torch.int64)
+    bags = nn.Sequential(nn.EmbeddingBag(5, 3, **bad), nn.Linear(3, 2))
+    with pytest.raises(InvalidParameter, match=f"0 .*{next(iter(bad))}"):
+        check_isolation(bags, loss, words, torch.zeros(3, dtype=torch.int64))
     model = nn.Sequential(nn.Embedding(5, 3, **bad), nn.Flatten(), nn.Linear(12, 2))
     with pytest.raises(InvalidParameter, match=next(iter(bad))):
         check_isolation(model, loss, words, torch.zeros(3, dtype=torch.int64))
@@ -150,26 +158,36 @@ class FarAway(nn.Module):
         return self.last(x - torch.where(x.abs().max() > self.least, 1.0, 0.0) * x.mean(0))
 
 
-class SameWords(nn.Module):
-    """A model in which records with the same rare word meet."""
+class NearBy(FarAway):
+    """A model in which records meet only where no number is large."""
 
-    def __init__(self) -> None:
+    def forward(self, x):
+        return self.last(x - torch.where(x.abs().max() < self.least, 1.0, 0.0) * x.mean(0))
+
+
+class SameWords(nn.Module):
+    """A model in which records with the same rare word meet; it knows a smaller vocabulary too."""
+
+    def __init__(self, most: int = 1) -> None:
         super().__init__()
-        self.words, self.last = nn.Embedding(50, 4), nn.Linear(4, 3)
+        self.words, self.last, self.most = nn.Embedding(50, 4), nn.Linear(4, 3), most
+        self.short = nn.Embedding(10, 4)
 
     def forward(self, ids):
-        rare = (ids[:, 0] > 1) & (ids[:, 0].unsqueeze(1) == ids[:, 0].unsqueeze(0))
-        return self.last(self.words(ids).mean(1) + 0.1 * rare.float().sum(1, keepdim=True))
+        rare = (ids[:, 0] > self.most) & (ids[:, 0].unsqueeze(1) == ids[:, 0].unsqueeze(0))
+        return self.last((self.words(ids) + self.short(ids % 10)).mean(1) + 0.1 * rare.float().sum(1, keepdim=True))
 
 
-def test_records_that_meet_where_numbers_are_large_are_found():
+@pytest.mark.parametrize("model", [FarAway(20.0), NearBy(0.05)], ids=["large", "small"])
+def test_records_that_meet_where_numbers_are_large_or_small_are_found(model):
     with pytest.raises(InvalidParameter, match="records meet"):
-        check_isolation(FarAway(20.0), loss, torch.zeros(2, 4), CLASSES)
+        check_isolation(model, loss, torch.zeros(2, 4), CLASSES)
 
 
-def test_records_that_meet_in_rare_words_are_found():
+@pytest.mark.parametrize("most", [1, 9])
+def test_records_that_meet_in_rare_words_are_found(most):
     with pytest.raises(InvalidParameter, match="records meet"):
-        check_isolation(SameWords(), loss, torch.zeros(2, 3, dtype=torch.int64), CLASSES)
+        check_isolation(SameWords(most), loss, torch.zeros(2, 3, dtype=torch.int64), CLASSES)
 
 
 def test_public_records_are_tried_where_made_up_ones_do_not_show_it():

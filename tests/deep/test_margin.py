@@ -1,5 +1,7 @@
 """One record is never longer than the clip, also where rounding would have it so: families that cancel, narrow floats."""
 
+from fractions import Fraction
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -7,7 +9,10 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from privet import deep  # noqa: E402
-from privet.deep.rules import embedding, linear, term  # noqa: E402
+from privet.deep.engines import written_out  # noqa: E402
+from privet.deep.engines.bookkeeping import norms  # noqa: E402
+from privet.deep.rules import embedding, linear, term, tied  # noqa: E402
+from privet.deep.rules.use import Written  # noqa: E402
 from tests.deep import by_hand  # noqa: E402
 from tests.deep.zoo import coins, words  # noqa: E402
 
@@ -106,6 +111,34 @@ def test_without_the_margin_words_would_be(monkeypatch):
     still = torch.zeros(48, dtype=torch.int64)
     lengths = [words_length(still, back, 1e-5) for _, back in word_family()]
     assert max(lengths) > 1.001e-5
+
+
+A, G, IDS = coins(1, 64, 16, seed=1).float(), coins(1, 64, 7, seed=2).float(), words(64, most=7, seed=3)[None]
+BACK = coins(1, 64, 16, seed=4).float()
+
+
+@pytest.mark.parametrize("kind", ["linear", "embedding", "tied", "a silent head"])
+def test_what_adding_up_adds_to_a_gradient_is_paid_for_in_its_norm(kind):
+    top = linear.LinearGhost(A, G), G[0].double().T @ A[0].double()
+    bottom = embedding.EmbeddingGhost(IDS, BACK, torch.Size((7, 16))), torch.zeros(7, 16, dtype=torch.float64)
+    bottom[1].index_add_(0, IDS[0], BACK[0].double())
+    both = tied.TiedGhost(bottom[0], top[0]), bottom[1] + top[1]
+    silent = tied.TiedGhost(bottom[0], linear.LinearGhost(A, torch.zeros_like(G))), bottom[1]
+    ghost, exact = {"linear": top, "embedding": bottom, "tied": both, "a silent head": silent}[kind]
+    apart = float((ghost.total(torch.ones(1), ONE).double() - exact).norm())
+    assert 0.0 < apart <= float(ghost.slack.sqrt())
+    assert float(ghost.square.sqrt()) >= float(exact.norm())
+    assert float(norms({"weight": ghost}, ONE)) >= float(ghost.square.sqrt() + ghost.slack.sqrt())
+
+
+def test_norms_of_written_out_gradients_are_rounded_up():
+    rows = coins(50, 40, seed=5).float()
+    exact = [sum(Fraction(each) ** 2 for each in row) for row in rows.tolist()]
+    product = linear.LinearGhost(rows[:, None, :20], rows[:, None, 20:]).square.sqrt()
+    halves = [sum(Fraction(x) ** 2 * Fraction(y) ** 2 for x in row[:20] for y in row[20:]) for row in rows.tolist()]
+    listed = (Written(rows).square.sqrt(), exact), (written_out.norms({"weight": rows}), exact), (product, halves)
+    for found, wanted in listed:
+        assert all(Fraction(one) ** 2 >= other for one, other in zip(found.tolist(), wanted, strict=True))
 
 
 def test_low_precision_products_are_switched_off_and_on_again():

@@ -1,9 +1,11 @@
 """Loops of one's own, and optimizers that are private: the same payment, the same coins, nothing twice."""
 
 import copy
+import os
 import pickle
 import threading
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -12,8 +14,8 @@ import torch
 from torch import nn
 
 import privet as pv
-from privet.deep import BallsInBins, FixedOrder, Trainer, private
-from privet.errors import BudgetExceeded, InvalidParameter, LedgerError, SerialisationError
+from privet.deep import BallsInBins, FixedOrder, FixedSize, Trainer, TruncatedPoisson, private
+from privet.errors import BudgetExceeded, InvalidData, InvalidParameter, LedgerError, SerialisationError
 from privet.ledger import Run
 from privet.privacy import Unit
 from tests.deep.models import data, linear, plan_of, squared, trainer_of
@@ -53,6 +55,23 @@ def test_a_ledger_in_force_pays():
         for step in plan.steps(data()):
             trainer.step(step)
     assert charges(ledger) == 1
+
+
+@pytest.mark.parametrize("key", [None, "own"])
+def test_a_ledger_that_was_in_force_when_the_steps_were_made_pays(key):
+    plan = plan_of(steps=5)
+    trainer = trainer_of(plan)
+    with a_ledger() as ledger:
+        steps = plan.steps(data(), key=key)
+    for step in steps:
+        trainer.step(step)
+    assert charges(ledger) == 1
+
+
+@pytest.mark.parametrize("given", [{"key": "own"}, {"about": "export of May"}])
+def test_keys_belong_to_ledgers(given):
+    with pytest.raises(InvalidParameter, match="give ledger="):
+        plan_of().steps(data(), **given)
 
 
 def test_a_stopped_loop_goes_on_free_of_charge_and_pays_for_what_it_repeats():
@@ -186,11 +205,113 @@ def test_copies_and_pickles_fork_neither_budget_nor_coins():
             pickle.dumps(each)
 
 
+def test_a_step_that_was_left_out_is_not_taken_in_the_block_that_follows():
+    """That block was paid for so many steps, and not for one more."""
+    plan = plan_of(steps=40)
+    trainer, listed = trainer_of(plan), list(plan.steps(data(), ledger=a_ledger()))
+    trainer.step(listed[20])
+    with pytest.raises(InvalidParameter, match="a block that is over"):
+        trainer.step(listed[19])
+    trainer.step(listed[21])
+
+
+def test_a_run_that_another_process_goes_on_with_ends_here():
+    ledger, plan = a_ledger(), plan_of()
+    trainer, listed = trainer_of(plan), list(plan.steps(data(), ledger=ledger, key="own"))
+    trainer.step(listed[0])
+    trainer.step(next(iter(plan.steps(data(), ledger=ledger, key="own", done=20))))
+    with pytest.raises(LedgerError, match="another process goes on"):
+        trainer.step(listed[20])
+    assert charges(ledger) == 1
+
+
+def test_every_step_draws_records_of_its_own():
+    plan, seen = plan_of(steps=30), []
+    noise = plan.step_noise(1)
+
+    def look(records, ids):
+        seen.append(tuple(ids))
+        return np.zeros(1)
+
+    for _ in range(2):
+        for step in plan.steps(data(64)):
+            step.noisy_gradient(noise, look)
+    assert len(set(seen)) == 60
+
+
+def test_a_divisor_that_is_counted_is_no_exact_count():
+    plan, found = plan_of(expected_batch=None, count_epsilon=0.1, steps=1), set()
+    for _ in range(5):
+        steps = plan.steps(data(400))
+        (step,) = steps
+        step.noisy_gradient(plan.step_noise(1), lambda records, ids: np.zeros(1))
+        found.add(steps.divisor)
+    assert len(found) > 1
+
+
+def test_a_child_of_a_fork_runs_no_step_of_its_parent(monkeypatch):
+    """It has the same key, and would draw the same records; a ledger refuses it as well, but none is needed for that."""
+    plan = plan_of(steps=3)
+    trainer, (first, second, _) = trainer_of(plan), plan.steps(data())
+    trainer.step(first)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: -1)
+        with pytest.raises(LedgerError, match="another process"):
+            trainer.step(second)
+
+
 @pytest.mark.parametrize("sampling", [BallsInBins(steps=2), FixedOrder(batch=4, n=8)])
 def test_epochs_are_not_left_half_done(sampling):
     plan = plan_of(sampling=sampling, unit=Unit("zero_out"), steps=4)
     with pytest.raises(InvalidParameter, match="whole rounds"):
         plan.steps(data())
+
+
+@pytest.mark.parametrize(
+    ("sampling", "relation"), [(TruncatedPoisson(q=0.5, batch=2, n=7), "zero_out"), (FixedSize(m=2, n=9), "replace")]
+)
+def test_another_number_of_records_than_the_price_speaks_of_is_refused(sampling, relation):
+    plan = plan_of(sampling=sampling, unit=Unit(relation), steps=3)
+    with pytest.raises(InvalidData, match="the price holds for"):
+        plan.steps(data(), ledger=a_ledger())
+
+
+def test_no_sum_is_divided_by_no_records():
+    plan = plan_of(unit=Unit("zero_out"), expected_batch=None, steps=3)
+    with pytest.raises(InvalidParameter, match="greater than 0"):
+        plan.steps((torch.zeros(0, 3), torch.zeros(0)))
+
+
+@pytest.mark.parametrize("in_force", [False, True])
+def test_nobody_pays_for_the_noise_of_a_seed(in_force):
+    """What `fit` refuses, a step refuses too: no release would say that this noise protects nobody who knows the seed."""
+    ledger, plan = a_ledger(), plan_of(steps=3)
+    trainer = trainer_of(plan)
+    first, second, _ = plan.steps(data(), ledger=None if in_force else ledger)
+    with ledger:
+        with pytest.raises(InvalidParameter, match="for tests"):
+            trainer.step(first, source=pv.noise.Seeded(1))
+        assert charges(ledger) == 0
+        trainer.step(first)
+    with pytest.raises(InvalidParameter, match="for tests"):  # paid by the run, whoever is in force now
+        trainer.step(second, source=pv.noise.Seeded(1))
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_part_that_is_frozen_between_two_steps_is_left_alone(own):
+    """Also by an optimizer that finds a gradient of before on it; and the step that is paid for does not break off."""
+    plan, model = plan_of(steps=2), nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1))
+    optimizer = private(torch.optim.SGD)(model, squared, plan, lr=0.1) if own else None
+    trainer = None if own else Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), squared, plan)
+    step = optimizer.step if optimizer else trainer.step
+    first, second = plan.steps(data(), ledger=a_ledger())
+    step(first)
+    squared(model(data()[0]), data()[1]).sum().backward()
+    model[0].requires_grad_(False)
+    before = [each.detach().clone() for each in model.parameters()]
+    step(second)
+    after = list(model.parameters())
+    assert [torch.equal(one, other) for one, other in zip(before, after, strict=True)] == [True, True, False, False]
 
 
 def test_a_model_that_mixes_records_is_refused_before_anything_is_paid():

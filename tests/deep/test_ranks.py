@@ -11,6 +11,7 @@ import torch.distributed as dist  # noqa: E402
 from torch import nn  # noqa: E402
 
 from privet import deep  # noqa: E402
+from privet.deep.engines import ranked  # noqa: E402
 from privet.errors import InvalidParameter  # noqa: E402
 from privet.noise import Seeded  # noqa: E402
 from tests.deep import by_hand, models  # noqa: E402
@@ -91,3 +92,13 @@ def test_without_a_process_group_there_are_no_ranks(monkeypatch):
     ):
         with pytest.raises(InvalidParameter, match="init_process_group"):
             ask()
+
+
+def test_what_a_helper_draws_follows_from_no_seed_of_a_script(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(ranked, "_rank", lambda: 1)
+    monkeypatch.setattr(ranked, "_helped", lambda engine, held: drawn.append(float(torch.rand(()))))
+    for _ in range(2):
+        torch.manual_seed(0)
+        deep.help_out(network(), models.squared, deep.Flat(1.0))
+    assert drawn[0] != drawn[1]

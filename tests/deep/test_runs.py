@@ -22,7 +22,7 @@ from privet.deep.records import Records
 from privet.deep.start import Start
 from privet.errors import InvalidParameter, KeyConflict, SerialisationError
 from privet.noise import KeyedStream
-from tests.deep.models import data, linear, plan_of, squared, trainer_of
+from tests.deep.models import against, data, linear, plan_of, squared, trainer_of
 
 
 def a_ledger() -> pv.Ledger:
@@ -80,6 +80,28 @@ def test_how_many_records_are_computed_at_once_is_no_part_of_the_request():
     ledger = a_ledger()
     first = trainer_of(physical_batch=2).fit(data(), ledger=ledger, key="May")
     assert same(first, trainer_of(physical_batch=5, engine="vmapped").fit(data(), ledger=ledger, key="May"))
+
+
+def test_how_many_records_there_are_is_no_part_of_the_request():
+    """Whoever asks once more, with a record less, is told the same: no conflict says that the number has changed."""
+    ledger = a_ledger()
+    first = trainer_of().fit(data(8), ledger=ledger, key="May")
+    assert same(first, trainer_of().fit(data(7), ledger=ledger, key="May"))
+
+
+def test_starts_that_train_in_another_way_have_other_digests():
+    sgd, frozen, plain = torch.optim.SGD, linear(), linear()
+    frozen.bias.requires_grad_(False)
+    starts = [
+        Start(plain, sgd(plain.parameters(), lr=0.05), squared),
+        Start(plain, sgd(plain.parameters(), lr=0.1), squared),
+        Start(plain, torch.optim.RMSprop(plain.parameters(), lr=0.05), squared),
+        Start(plain, sgd(plain.parameters(), lr=0.05), against),
+        Start(frozen, sgd(frozen.parameters(), lr=0.05), squared),
+    ]
+    assert len({each.digest for each in starts}) == len(starts)
+    again = linear()
+    assert Start(again, sgd(again.parameters(), lr=0.05), squared).digest == starts[0].digest
 
 
 def stopped_after(blocks: int, ledger: pv.Ledger, path: Path) -> None:
@@ -190,6 +212,20 @@ def test_a_state_comes_back_from_a_file_bit_for_bit(tmp_path):
     assert found["e"] == state["e"]
 
 
+def test_a_checkpoint_that_is_half_written_leaves_the_one_before(tmp_path, monkeypatch):
+    kept = Checkpoint(tmp_path / "run.pt", {"key": "May"})
+    kept.save(1, {"step": 20})
+
+    def breaks(body, file):
+        file.write(b"half")
+        raise OSError("no space left")
+
+    monkeypatch.setattr(torch, "save", breaks)
+    with pytest.raises(OSError, match="no space"):
+        kept.save(2, {"step": 40})
+    assert kept.load() == (1, {"step": 20})
+
+
 def test_fresh_noise_after_a_restore(tmp_path):
     """The same block from the same checkpoint twice: other noise each time, or the difference would show gradients."""
     model = linear()
@@ -251,7 +287,7 @@ import os, signal, sys
 import torch
 torch.set_num_threads(1)
 import privet as pv
-from tests.deep.models import data, trainer_of
+from tests.deep.models import against, data, trainer_of
 
 url, path, victim = sys.argv[1], sys.argv[2], int(sys.argv[3])
 ledger = pv.Ledger.open(url)
@@ -287,7 +323,7 @@ import os, signal, sys
 import torch
 torch.set_num_threads(1)
 import privet as pv
-from tests.deep.models import data, plan_of, trainer_of
+from tests.deep.models import against, data, plan_of, trainer_of
 from privet.deep import BandedPoisson, Poisson, step_noise
 
 url, path, victim, kind = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]

@@ -7,6 +7,7 @@ pytest.importorskip("torch")
 
 from privet import noise
 from privet.accounting import epsilon
+from privet.deep import sampling as deep_sampling
 from privet.deep.sampling import (
     BallsInBins,
     FixedOrder,
@@ -18,10 +19,20 @@ from privet.deep.sampling import (
     sampling_from_dict,
 )
 from privet.errors import InvalidParameter, MixedUnits
-from privet.privacy import Composed, GaussianLoss, PoissonSampled, Repeated, Unit
+from privet.privacy import (
+    Composed,
+    FixedSampled,
+    GaussianLoss,
+    PoissonSampled,
+    RandomAllocation,
+    Repeated,
+    TruncatedPoissonSampled,
+    Unit,
+)
 
 ALL = [each for kind in register.members().values() for each in kind.examples()]
 MNIST = 256 / 60_000
+NULLED = GaussianLoss(2.0, unit=Unit("zero_out"))
 
 
 def named(sampling: object) -> str:
@@ -94,6 +105,20 @@ def test_every_relation_is_served_or_refused_in_a_sentence(sampling):
                 sampling.round_price(1.0, Unit(relation))
 
 
+@pytest.mark.parametrize(
+    ("sampling", "price"),
+    [
+        (Poisson(q=0.25), PoissonSampled(NULLED, 0.25)),
+        (TruncatedPoisson(q=0.25, batch=2, n=40), TruncatedPoissonSampled(NULLED, 0.25, 2, 40)),  # cut in most steps
+        (FixedSize(m=2, n=9), FixedSampled(GaussianLoss(1.0, unit=Unit("replace")), 2, 9)),
+        (BallsInBins(steps=3), RandomAllocation(NULLED, 3)),
+    ],
+    ids=named,
+)
+def test_a_price_is_that_of_the_very_sample(sampling, price):
+    assert sampling.round_price(2.0, price.unit) == price
+
+
 @pytest.mark.parametrize("sampling", ALL, ids=named)
 def test_persons_are_refused(sampling):
     with pytest.raises(MixedUnits, match="one record of each person"):
@@ -147,8 +172,9 @@ def test_no_truncated_batch_is_larger_than_its_cap(rounds):
 
 
 @both
-def test_a_fixed_size_is_fixed_and_fresh(rounds):
-    drawn = [each.tolist() for (each,) in rounds(FixedSize(m=3, n=6), 6, 50)]
+@pytest.mark.parametrize("sampling", [FixedSize(m=3, n=6), TruncatedPoisson(q=1.0, batch=3, n=6)], ids=named)
+def test_a_fixed_size_is_fixed_and_fresh(rounds, sampling):
+    drawn = [each.tolist() for (each,) in rounds(sampling, 6, 50)]
     assert {len(set(each)) for each in drawn} == {3}
     assert len({tuple(each) for each in drawn}) > 10
 
@@ -167,6 +193,14 @@ def test_whoever_has_the_key_draws_the_same_records(sampling):
     for step in (0, 7, 2**40):
         first, second = sampling.drawn(3, one, step), sampling.drawn(3, two, step)
         assert [each.tolist() for each in first] == [each.tolist() for each in second]
+
+
+def test_what_a_model_draws_follows_from_no_coin_of_a_record():
+    stream = noise.KeyedStream(bytes(32))
+    seeds = [deep_sampling.coins_of_model(stream, step) for step in range(3)]
+    assert len(set(seeds)) == 3
+    for domain in (*range(1, 5), 32):  # coins, noise, sources; places of records that take turns
+        assert not {int(each) for step in range(3) for each in stream.words(domain, step, 9)} & set(seeds)
 
 
 def test_a_part_of_the_records_is_drawn_without_the_others():

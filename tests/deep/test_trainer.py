@@ -28,6 +28,7 @@ from privet.deep import (
 from privet.deep.batches import exact_sum
 from privet.deep.records import Records
 from privet.errors import InvalidData
+from privet.mechanisms import Geometric
 from privet.privacy import Unit
 from tests.deep.models import Rows, against, data, linear, plan_of, squared, trainer_of
 
@@ -140,6 +141,15 @@ def test_records_that_are_unlike_the_others_add_nothing_and_nobody_is_told():
     assert np.isfinite(weights(made)).all()
 
 
+class Foreign(torch.Tensor):
+    """Tensors that could do anything when they are added up."""
+
+
+def test_a_record_of_another_kind_of_tensor_adds_nothing():
+    rows = [torch.ones(3), torch.ones(3).as_subclass(Foreign)]
+    assert Records(rows).exact_batch(np.arange(2), 2)[1].tolist() == [True, False]
+
+
 def test_batches_have_public_shapes():
     """Whatever was drawn, an engine sees batches of one shape: time and compilation do not follow the number of records."""
     seen = set()
@@ -219,8 +229,11 @@ def test_frozen_parts_and_tied_weights():
 
     model = Tied()
     before = copy.deepcopy(model.state_dict())
-    trained = [each for each in model.parameters() if each.requires_grad]
-    made = Trainer(model, torch.optim.SGD(trained, lr=0.1), squared, plan_of(), engine="vmapped").fit(data())
+    for each in model.body.parameters():
+        each.grad = torch.ones_like(
+            each
+        )  # of the time before it was frozen: the optimizer, which has it, must not see that
+    made = Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), squared, plan_of(), engine="vmapped").fit(data())
     assert set(made.release.value) == set(before)
     assert np.array_equal(made.release.value["one.weight"], made.release.value["two.weight"])
     assert not np.array_equal(made.release.value["one.weight"], before["one.weight"].numpy())
@@ -313,9 +326,13 @@ def test_progress_tells_public_numbers():
     assert set(vars(told[0])) == {"step", "plan", "steps_per_second"}
 
 
-def test_a_noisy_count_stands_in_for_a_batch_that_is_not_given():
+def test_a_noisy_count_stands_in_for_a_batch_that_is_not_given(monkeypatch):
+    """It is released, and paid for, once: what it said is in the state that the second of three blocks begins with."""
     plan = plan_of(noise_multiplier=None, epsilon=8.0, expected_batch=None, count_epsilon=2.0)
+    counted, plain = [], Geometric.release
+    monkeypatch.setattr(Geometric, "release", lambda *given, **more: counted.append(1) or plain(*given, **more))
     made = trainer_of(plan).fit(data())
+    assert (len(counted), len(plan.rounds)) == (1, 3)
     assert made.release.loss == plan.loss
     assert np.isfinite(weights(made)).all()
 

@@ -89,6 +89,17 @@ class Places(nn.Module):
         return self.last(torch.tanh(self.words(ids) + self.places(torch.arange(ids.shape[1]))))
 
 
+class FromBehind(nn.Module):
+    """A table whose padding is counted from its end where it is looked at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(7, 3))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return F.embedding(ids, self.weight, -3)
+
+
 class TimeFirst(nn.Module):
     """Records second, as older sequence models have them."""
 
@@ -166,6 +177,7 @@ def _made() -> dict[str, Beast]:
         "embedding": Beast(nn.Embedding(7, 3), ids),
         "embedding with padding": Beast(nn.Embedding(7, 3, padding_idx=2), ids),
         "embedding with padding from behind": Beast(nn.Embedding(7, 3, padding_idx=-1), ids),
+        "embedding called with padding from behind": Beast(FromBehind(), ids),
         "embedding of single words": Beast(nn.Embedding(7, 3), words(5, seed=10)),
         "layer norm": Beast(nn.Sequential(nn.LayerNorm(4), nn.Linear(4, 2)), x3),
         "layer norm over two axes": Beast(nn.LayerNorm([6, 4]), x3),

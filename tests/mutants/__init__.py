@@ -7,6 +7,7 @@ from tests.mutants.attacks_disclosure import DISCLOSURE
 from tests.mutants.audit import AUDIT
 from tests.mutants.deep import DEEP
 from tests.mutants.deep_engines import DEEP_ENGINES
+from tests.mutants.deep_more import DEEP_MORE
 from tests.mutants.deep_noise import DEEP_NOISE
 from tests.mutants.learn import LEARN
 from tests.mutants.learn_more import LEARN_MORE
@@ -32,6 +33,7 @@ ROOMS = (
     AUDIT,
     DEEP,
     DEEP_ENGINES,
+    DEEP_MORE,
     DEEP_NOISE,
     DISCLOSURE,
     LEARN,

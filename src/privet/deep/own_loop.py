@@ -14,11 +14,11 @@ from torch import Tensor
 
 from privet._numerics import Array
 from privet._private import Private
-from privet._validate import count
+from privet._validate import above, count
 from privet.deep.clipping import AdaptiveQuantile
 from privet.deep.records import Records
 from privet.deep.sampling import Sampling, coins_of_model
-from privet.errors import InvalidParameter, LedgerError, SerialisationError
+from privet.errors import InvalidData, InvalidParameter, LedgerError, SerialisationError
 from privet.ledger import payer_of
 from privet.mechanisms import Algorithm, Source, outside
 from privet.noise import KeyedStream, own_stream
@@ -88,10 +88,11 @@ class Steps:
         ends = [0, *accumulate(plan.rounds)]
         if count("done", done) not in ends:
             raise InvalidParameter(f"done must be the end of a block: {ends[1]}, {ends[min(2, len(ends) - 1)]}, ...")
-        if (key is not None or ledger is not None) and payer_of(ledger) is None:
-            raise InvalidParameter("a key names a run in a ledger: give ledger= too")
+        payer = payer_of(ledger)  # one that is in force here pays, also where the loop runs after its `with`
+        if payer is None and (key is not None or about is not None):
+            raise InvalidParameter("key= and about= name a run in a ledger: give ledger= too")
         self.plan, self.records, self._held = plan, Records(dataset), Private(dataset)
-        self._ledger, self._asked = ledger, {"key": key, "about": about}
+        self._ledger, self._asked = payer, {"key": key, "about": about}
         self._begun, self._started, self._broken = ends.index(done), False, False
         self._run: Run | None = None
         self._slice: Slice | None = None
@@ -99,6 +100,7 @@ class Steps:
         self._pid = os.getpid()
         self._used, self._turn = set[int](), threading.RLock()
         self.divisor: float | None = plan.divisor(self.records.exact_count() if plan.count is None else None)
+        self._check_size()
 
     def __iter__(self) -> "Iterator[Step]":
         first = self._begun
@@ -116,6 +118,20 @@ class Steps:
 
     def __reduce__(self) -> NoReturn:
         raise SerialisationError("the steps of a run are not pickled: a copy would run them a second time")
+
+    def _check_size(self) -> None:
+        """Refuse a public number of records that the price does not speak of, or that nothing is divided by."""
+        if self.plan.unit.relation != "add_remove":
+            problem = self.plan.sampling.unfit(self.records.exact_count())
+            if problem is not None:
+                raise InvalidData(problem)
+        if self.divisor is not None:
+            above("divisor", self.divisor, 0.0)
+
+    def _check_source(self, source: Source) -> None:
+        """Refuse a seed where somebody pays: its noise protects nobody who knows it, and no release says so here."""
+        if source is not None and (self._run is not None or payer_of(self._ledger) is not None):
+            raise InvalidParameter("a seeded source is for tests: leave ledger= out, and let none be in force")
 
     def _start(self) -> None:
         """Pay for the whole plan, once, and again for blocks that were begun and are not in what the loop goes on from."""
@@ -199,6 +215,7 @@ class Step:
 
     def noisy_gradient(self, noise: Any, exact_sum: Sum, source: Source = None) -> Tensor:
         """The protected gradient of this step, all parameters in one vector, divided by the public size of a batch."""
+        self.steps._check_source(source)
         with self.steps._turn:  # threads take turns
             self.steps._take(self.number)
             self.steps._enter(self.block, source)

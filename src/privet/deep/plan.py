@@ -226,8 +226,8 @@ class Plan(Shown):
     ) -> Steps:
         """The steps over a data set, for a loop of one's own: `for step in plan.steps(data): trainer.step(step)`.
 
-        The whole plan is paid for when the first step is used, by the ledger that is given or in force; a key goes on with
-        a run that was stopped, after `done` steps (the end of a block).
+        The whole plan is paid for when the first step is used, by the ledger that is given or in force here, or else by one
+        that is in force then; a key goes on with a run that was stopped, after `done` steps (the end of a block).
         """
         return Steps(self, dataset, ledger=ledger, key=key, about=about, done=done)
 

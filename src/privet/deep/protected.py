@@ -78,12 +78,16 @@ class ProtectedGradients:
         """The protected gradient of a step, in one vector."""
         if instance("step", step, Step).steps.plan != self.plan:
             raise InvalidParameter("the step belongs to another plan")
-        if self._engine is None:
-            self.check(step.steps.records)
-        engine, point = self._engine, self._point()
+        point = self._point()
+        if self._engine is None or self._engine.shapes != {name: each.shape for name, each in point.items()}:
+            self.check(step.steps.records)  # parts of a model may be frozen between two steps
+        engine = self._engine
         assert engine is not None
         piece = self._size or piece_size(self.plan.expected_batch, self.plan.sampling.largest)
 
+        self.model.zero_grad(
+            set_to_none=True
+        )  # else an optimizer would follow what lies on a part that was frozen since
         noise = self._step_noise()
 
         def total(records: Records, ids: Any) -> Any:
