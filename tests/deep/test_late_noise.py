@@ -1,5 +1,6 @@
 """Noise that a device leaves to the host: it comes late, and before anybody sees a number that lacks it."""
 
+from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
 
@@ -9,9 +10,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from privet.deep import captured_step, stepping  # noqa: E402
+from privet.deep.step_noise import StepNoise  # noqa: E402
 from privet.deep.stream import NoiseOnDevice  # noqa: E402
+from privet.deep.sum_on_device import SumOnDevice  # noqa: E402
 from privet.errors import InvalidData  # noqa: E402
-from privet.noise import Grid, KeyedStream  # noqa: E402
+from privet.noise import Grid, KeyedStream, Seeded  # noqa: E402
 from privet.noise.keyed import strips_of  # noqa: E402
 from tests.deep.fake_cuda import FakeCuda  # noqa: E402
 from tests.deep.test_captured_step import piece, put, step_of, without_a_compiler  # noqa: E402, F401
@@ -177,3 +180,27 @@ def test_nothing_is_added_to_what_was_wiped(monkeypatch):
         step.protected(KeyedStream(KEY))
     assert not there.settle()
     assert step._noisy.isnan().all()
+
+
+class Held(SumOnDevice):
+    """A sum whose noise comes late, as that of a recorded step."""
+
+    def __init__(self, there):
+        super().__init__(there)
+        self.out = torch.zeros(COUNT)
+
+    def exact_sum(self):
+        return torch.zeros(COUNT)
+
+    def _protected(self, stream):
+        self.noise.begin(KeyedStream(KEY), 3)
+        self.noise.launch(self.exact_sum(), self.out)
+        self.noise.complete(self.exact_sum(), self.out, KeyedStream(KEY), 3)
+        return self.out
+
+
+def test_copies_of_several_draws_have_their_noise_too(streams):
+    there, _ = by_a_kernel(lost=undecided()[:1])
+    step, held = SimpleNamespace(_sigma=Fraction(2**20), grid=Grid(-20)), Held(there)
+    assert not StepNoise._drawn_on_device(step, held, 2, Seeded(1)).isnan().any()
+    assert StepNoise._drawn_on_device(step, held, 1, Seeded(1)).isnan().sum() == 1  # whoever reads it waits first

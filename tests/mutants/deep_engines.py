@@ -211,7 +211,7 @@ plant(
 )
 plant(
     "every sum on a device has the same noise",
-    "deep:StepNoise._draw",
+    "deep:StepNoise._drawn_on_device",
     "KeyedStream.fresh(source)",
     "KeyedStream(bytes(32))",
     "tests/deep/test_captured_step.py",
@@ -418,6 +418,13 @@ plant(
     "late noise is added to what was wiped",
     "deep:CapturedStep.protected",
     "self.noise.drop()",
+    "pass",
+    LATE,
+)
+plant(
+    "copies of a sum lack the noise that comes late",
+    "deep:StepNoise._drawn_on_device",
+    "total.noise.settle()",
     "pass",
     LATE,
 )
