@@ -1,4 +1,6 @@
-"""Code of the user that runs inside a training: what it releases is no part of the training, and is paid for."""
+"""Code of the user that runs inside a training: what callbacks release is paid for, and nothing else releases."""
+
+import contextlib
 
 import pytest
 
@@ -9,6 +11,8 @@ from torch import nn
 
 import privet as pv
 from privet.deep import Trainer
+from privet.deep.records import Records
+from privet.errors import LedgerError
 from privet.mechanisms import Laplace
 from privet.mechanisms.here import here
 from privet.mechanisms.payment import asked_here
@@ -45,6 +49,16 @@ def of(model, loss=squared):
     return Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), loss, plan_of(steps=40), engine="vmapped")
 
 
+class Logging(torch.optim.SGD):
+    """An optimizer whose steps do something else too."""
+
+    call = staticmethod(lambda: None)
+
+    def step(self, closure=None):
+        self.call()
+        return super().step(closure)
+
+
 def by_stop(call):
     of(linear()).fit(data(), stop=lambda done, state: call() or False)
 
@@ -65,52 +79,113 @@ def by_loss(call):
     of(linear(), lambda outputs, targets: (call(), squared(outputs, targets))[1]).fit(data())
 
 
+def by_optimizer(call):
+    model, kind = linear(), type("Logging", (Logging,), {"call": staticmethod(call)})
+    Trainer(model, kind(model.parameters(), lr=0.1), squared, plan_of(steps=40)).fit(data())
+
+
 def by_records_of_a_loop(call):
     trainer = of(linear())
     for step in trainer.plan.steps(Noisy(zip(*data(), strict=True), call)):
         trainer.step(step)
 
 
-WAYS = [by_stop, by_progress, by_records, by_model, by_loss, by_records_of_a_loop]
+def a_ledger():
+    return pv.Ledger.create("memory:", budget=pv.Budget(epsilon=50.0, delta=1e-3))
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_it_is_outside_of_the_training(way):
-    seen = []
-    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=50.0, delta=1e-3)) as ledger:
-        way(lambda: seen.append((asked_here(), here().body, here().together)))
-    assert {*seen} == {(ledger, None, ())}
-    assert len(seen) >= 2
+def charges(ledger):
+    return sum(entry.kind == "reserve" for entry in ledger.entries())
 
 
 @pytest.mark.parametrize("way", [by_stop, by_progress])
-def test_what_it_releases_is_paid(way):
+def test_callbacks_are_outside_of_the_training(way):
+    seen = []
+    with a_ledger() as ledger:
+        way(lambda: seen.append((asked_here(), here().body)))
+    assert seen == [(ledger, None)] * 2
+
+
+@pytest.mark.parametrize("way", [by_stop, by_progress])
+def test_what_callbacks_release_is_paid(way):
     """A training is paid as a whole, and what was released in the meantime counted as a part of it: without end."""
     made = []
-    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=50.0, delta=1e-3)) as ledger:
+    with a_ledger() as ledger:
         way(lambda: made.append(STEP.release(1.0)) and None)
     assert len({each.paid["entry"] for each in made}) == len(made) == 2
-    assert sum(entry.kind == "reserve" for entry in ledger.entries()) == 3
+    assert charges(ledger) == 3
 
 
-def test_it_cannot_spend_more_than_there_is():
-    refused, far_too_much = [], Laplace.for_budget(epsilon=60.0, sensitivity=1.0)
+@pytest.mark.parametrize("way", [by_records, by_model, by_loss, by_optimizer, by_records_of_a_loop])
+def test_what_looks_at_private_records_releases_nothing(way):
+    """How often it is asked follows from who was drawn, and a charge for each is there for everybody to count."""
+    seen, made = [], []
 
-    def asks():
-        with pytest.raises(pv.errors.BudgetExceeded):
+    def call():
+        seen.append(here().sealed)
+        with contextlib.suppress(LedgerError):
+            made.append(STEP.release(1.0))
+        with contextlib.suppress(LedgerError):
+            made.append(ledger.release(STEP, 1.0))
+
+    with a_ledger() as ledger:
+        way(call)
+    assert charges(ledger) == 1
+    assert not made
+    assert seen
+    assert all(seen)
+
+
+@pytest.mark.parametrize("way", [by_records, by_model, by_loss, by_records_of_a_loop])
+def test_it_is_told_so_before_anything_is_paid(way):
+    with a_ledger() as ledger, pytest.raises(LedgerError, match="Release before, and hand in what came out"):
+        way(lambda: STEP.release(1.0))
+    assert charges(ledger) == 0
+
+
+class Choosy(nn.Linear):
+    """A model that asks for a release at one record only, whose number no made-up record has."""
+
+    def forward(self, rows):
+        if bool((rows > 99.0).any()):
+            STEP.release(1.0)
+        return super().forward(rows)
+
+
+def test_a_record_for_which_a_model_releases_adds_nothing():
+    """Whether there is such a record must not decide whether there is a training."""
+    rows, targets = data()
+    rows = rows.clone()
+    rows[3] = 100.0
+    model = Choosy(3, 1)
+    with a_ledger() as ledger:
+        trained = Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1), squared, plan_of(steps=20)).fit(
+            (rows, targets)
+        )
+    assert charges(ledger) == 1
+    assert trained.release.paid is not None
+
+
+def test_a_callback_cannot_spend_more_than_there_is_and_costs_no_block():
+    """What it says passes, and a run that has a key goes on from the block that was kept."""
+    asked, far_too_much = [], Laplace.for_budget(epsilon=60.0, sensitivity=1.0)
+
+    def asks(done, state):
+        asked.append(done)
+        if len(asked) == 1:
             far_too_much.release(1.0)
-        refused.append(True)
+        return False
 
-    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=50.0, delta=1e-3)):
-        by_stop(asks)
-    assert len(refused) == 2
-
-
-def test_the_records_of_a_loop_with_a_key_are_not_paid_by_its_slices():
-    """A slice pays for its steps alone; the ledger around it for everything else."""
-    seen, trainer = [], of(linear())
-    held = Noisy(zip(*data(), strict=True), lambda: seen.append(asked_here()))
-    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=50.0, delta=1e-3)) as ledger:
-        for step in trainer.plan.steps(held, key="loop"):
-            trainer.step(step)
-    assert {*seen} == {ledger}
+    kept, trainer = {}, of(linear())
+    ledger, records = a_ledger(), Records(data())
+    run = {"key": "one", "load": lambda: kept.get("last"), "save": lambda done, state: kept.update(last=(done, state))}
+    whole = trainer._algorithm(trainer.plan.divisor(None), asks)
+    with ledger:
+        with pytest.raises(pv.errors.BudgetExceeded):
+            ledger.run_blocks(whole, records, **run)
+        assert kept["last"][0] == 1
+        spent = ledger.spent["basic epsilon"]
+        ledger.run_blocks(whole, records, **run)
+    assert ledger.spent["basic epsilon"] == spent
+    assert asked == [20, 20, 40]
+    assert charges(ledger) == 1

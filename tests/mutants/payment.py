@@ -84,13 +84,6 @@ plant(
     LAZY,
 )
 plant(
-    "payment: code of the user inside an algorithm is in its body",
-    "mechanisms:outside.__enter__",
-    "change(paying=self._around, body=None, together=())",
-    "change(paying=self._around)",
-    "tests/deep/test_callers_code.py",
-)
-plant(
     "payment: a block that ended while an input was read is put back",
     "mechanisms:outside.__exit__",
     "if each in still",
@@ -120,13 +113,6 @@ plant(
     LAZY,
 )
 plant(
-    "payment: an algorithm reads its input in its body",
-    "mechanisms:Algorithm._prepare",
-    "return list(value) if made else value",
-    "return value",
-    LAZY,
-)
-plant(
     "payment: the last item decides before the charge",
     "workloads:admit_counts",
     "found is not None:",
@@ -135,41 +121,10 @@ plant(
 )
 CALLERS = "tests/deep/test_callers_code.py"
 plant(
-    "payment: a function that stops a training is a part of it",
-    "deep:Training._asks_to_stop",
-    "with outside():",
-    "if True:",
-    CALLERS,
-)
-plant(
-    "payment: a data set is a part of the training that reads it",
-    "deep:Training._block",
-    "with outside():",
-    "if True:",
-    CALLERS,
-)
-plant(
     "payment: a function that is told of progress is a part of the training",
     "deep:_listening",
     "with outside():",
     "if True:",
-    CALLERS,
-)
-plant(
-    "payment: a data set is a part of the step that reads it",
-    "deep:SampledStep._run",
-    "with outside(), own_stream",
-    "with own_stream",
-    CALLERS,
-)
-plant(
-    "payment: a slice pays for what a data set releases",
-    "deep:Steps._paid",
-    "return (run() if self._slice is None else self._slice.pay_for(mechanism, value, run, source)).value",
-    """if self._slice is None:
-                return run().value
-            with self._slice:
-                return run().value""",
     CALLERS,
 )
 plant(
@@ -178,4 +133,137 @@ plant(
     "with outside():",
     "if True:",
     "tests/pate/test_interactive.py",
+)
+plant(
+    "payment: a function that stops a training is a part of it",
+    "deep:Training._between",
+    "with outside():",
+    "if True:",
+    CALLERS,
+)
+plant(
+    "payment: what a callback of a part releases is no part of the algorithm around it",
+    "mechanisms:outside.__enter__",
+    "larger = None if known.body is None else known.body.larger",
+    "larger = None",
+    LAZY,
+)
+plant(
+    "payment: code of the user inside an algorithm is in its body",
+    "mechanisms:outside.__enter__",
+    "change(paying=self._around, body=larger)",
+    "change(paying=self._around)",
+    CALLERS,
+)
+plant(
+    "payment: a release that has ended is put back by what ends late",
+    "mechanisms:outside.__exit__",
+    "if each.open",
+    "if True",
+    LAZY,
+)
+plant(
+    "payment: an algorithm reads its input in its body",
+    "mechanisms:Algorithm._admit",
+    "if isinstance(value, Iterator) or (isinstance(value, Sequence) and not _is_plain(value)):",
+    "if isinstance(value, Iterator):",
+    LAZY,
+)
+plant(
+    "payment: a list that makes its items anew is plain",
+    "mechanisms:_is_plain",
+    "return mine.__iter__ is kind.__iter__ and mine.__getitem__ is kind.__getitem__",
+    "return True",
+    LAZY,
+)
+plant(
+    "payment: a seeded release pays for what its input releases",
+    "mechanisms:Mechanism._read",
+    "            with reading():\n                return read(value)\n        try:",
+    "            return read(value)\n        try:",
+    LAZY,
+)
+plant(
+    "payment: a ledger in force is asked again inside of a release",
+    "ledger:_current",
+    "return None if asked_here() is None else found",
+    "return found",
+    LAZY,
+)
+plant(
+    "sealed: it releases all the same",
+    "mechanisms:_last",
+    "if known.sealed:",
+    "if False:",
+    LAZY,
+)
+plant(
+    "sealed: it is paid for all the same",
+    "ledger:Spending._foresee",
+    "self.refuse_sealed()",
+    "pass",
+    LAZY,
+)
+for place in ("check", "check_rows", "exact_aggregates", "exact_marginals", "_read_sealed"):
+    plant(
+        f"sealed: tables are read open in {place}",
+        f"tables:{place}" if place == "_read_sealed" else f"tables:Data.{place}",
+        "with sealed():",
+        "if True:",
+        LAZY,
+    )
+plant(
+    "sealed: own loops read records open",
+    "deep:SampledStep._run",
+    "with sealed(), own_stream",
+    "with own_stream",
+    CALLERS,
+)
+plant(
+    "sealed: the first record is read open",
+    "deep:_first_record",
+    "with sealed():",
+    "if True:",
+    CALLERS,
+)
+plant(
+    "sealed: a model is tried open",
+    "deep:ProtectedGradients.check",
+    "with own_turn(), sealed():",
+    "with own_turn():",
+    CALLERS,
+)
+plant(
+    "sealed: records are read open",
+    "deep:Training._block",
+    """                        with sealed():  # data set""",
+    """                        if True:  # data set""",
+    CALLERS,
+)
+plant(
+    "sealed: optimizers step open",
+    "deep:Training._block",
+    """                        with sealed():  # and so""",
+    """                        if True:  # and so""",
+    CALLERS,
+)
+plant(
+    "sealed: a record for which a model releases ends the training",
+    "deep:Engine.__call__",
+    "except LedgerError:",
+    "except ZeroDivisionError:",
+    CALLERS,
+)
+plant(
+    "an error of a callback costs its block",
+    "ledger:go_on",
+    """            if save is not None:
+                save(index + 1, state)
+            state = algorithm.between(state)
+""",
+    """            state = algorithm.between(state)
+            if save is not None:
+                save(index + 1, state)
+""",
+    CALLERS,
 )

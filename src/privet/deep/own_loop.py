@@ -4,7 +4,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
@@ -20,7 +19,7 @@ from privet.deep.records import Records
 from privet.deep.sampling import Sampling, coins_of_model
 from privet.errors import InvalidData, InvalidParameter, LedgerError, SerialisationError
 from privet.ledger import payer_of
-from privet.mechanisms import Algorithm, Source, outside
+from privet.mechanisms import Algorithm, Source, sealed
 from privet.noise import KeyedStream, own_stream
 from privet.privacy import PrivacyLoss, Unit
 
@@ -58,7 +57,7 @@ class SampledStep(Algorithm[Records, Any]):
             self.streams.append(self._coins("key", KeyedStream.fresh, source))
         (ids,) = self.sampling.drawn(size, self.streams[0], self.number)
         with self._priced(lambda parts: self.sampling.folded(parts, self.protects)):
-            with outside(), own_stream(coins_of_model(self.streams[0], self.number)):
+            with sealed(), own_stream(coins_of_model(self.streams[0], self.number)):
                 total = self.exact_sum(prepared, ids)
             return self.noise.release(total, source=source).value
 
@@ -187,11 +186,12 @@ class Steps:
 
     def _paid(self, mechanism: Any, value: Any, source: Source) -> Any:
         try:
-            run = partial(mechanism.release, value, source=source)
-            # Not `with slice:`, which would pay for what a data set releases while it is read.
-            return (run() if self._slice is None else self._slice.pay_for(mechanism, value, run, source)).value
+            if self._slice is None:
+                return mechanism.release(value, source=source).value
+            with self._slice:
+                return mechanism.release(value, source=source).value
         finally:
-            del value, run
+            del value
 
 
 @final

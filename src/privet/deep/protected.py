@@ -17,7 +17,7 @@ from privet.deep.records import Records, split
 from privet.deep.start import Loss
 from privet.deep.step_noise import StepNoise
 from privet.errors import InvalidParameter, PrivetError
-from privet.mechanisms import Source
+from privet.mechanisms import Source, sealed
 
 _FEW = 4  # made-up records of the first look at a model: more than one, so that a batch is a batch
 
@@ -61,7 +61,7 @@ class ProtectedGradients:
         (device,) = places
         inputs, targets = split(mapped(lambda each: each.to(device), public_like(records.form, _FEW)))
         try:
-            with own_turn():  # threads take turns: a model holds one set of parameters
+            with own_turn(), sealed():  # threads take turns: a model holds one set of parameters
                 check_isolation(self.model, self.per_example_loss, inputs, targets)
                 self._step_noise()  # a noise that is too small or too large for so many parameters is refused here
                 self._engine = self.plan.engine(self.model, self.per_example_loss, way=self._way)

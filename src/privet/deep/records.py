@@ -11,7 +11,8 @@ from torch.utils.data import DataLoader, IterableDataset, TensorDataset, default
 
 from privet._numerics import Array
 from privet.deep.engines.engine import Batch, leaves, mapped
-from privet.errors import InvalidData
+from privet.errors import InvalidData, LedgerError
+from privet.mechanisms import sealed
 
 _DATA_SET = (
     "training draws its own batches, so it takes a data set: tensors or arrays in a tuple or a dict, or whatever has a "
@@ -56,7 +57,7 @@ class Records:
                 raise InvalidData(
                     "the data set is empty: there is no record to learn shapes from; give form=, a made-up record"
                 )
-            return _first(self._held) if given is None else given
+            return _first_record(self._held) if given is None else given
         if given is not None and _shapes(given) != _shapes(self._held):
             raise InvalidData("the columns of the data set have other shapes or types than form says")
         return self._held
@@ -151,10 +152,13 @@ class Records:
         return f"<records of {told}>"
 
 
-def _first(held: Any) -> Batch:
+def _first_record(held: Any) -> Batch:
     """The first record as a batch: its shapes and types are those of all."""
     try:
-        return _collated([held[0]])
+        with sealed():
+            return _collated([held[0]])
+    except LedgerError:
+        raise
     except Exception:  # code of the data set: its errors may quote what it holds
         pass
     raise InvalidData(

@@ -22,7 +22,7 @@ from privet.deep.start import Start, State
 from privet.deep.step_noise import StepNoise
 from privet.deep.stepping import Captured, OneByOne, Stepping, Workshop, can_be_captured, try_noise
 from privet.errors import InvalidData, InvalidParameter
-from privet.mechanisms import BlockAlgorithm, Example, Form, Numbers, Record, Source, outside, register
+from privet.mechanisms import BlockAlgorithm, Example, Form, Numbers, Record, Source, outside, register, sealed
 from privet.noise import KeyedStream
 from privet.privacy import Guarantee, PrivacyLoss, Unit
 
@@ -120,31 +120,34 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
         work = _progress.track("steps", self.plan.total_steps)
         work.advance(done)
         added = self._step_noise()
-        with self._stepping(state, prepared, piece, divisor) as stepping:
+        with ExitStack() as opened:
+            with sealed():
+                stepping = opened.enter_context(self._stepping(state, prepared, piece, divisor))
             for _ in range(self.plan.rounds[index]):
                 drawn = self.plan.sampling.drawn(size, stream, done)
                 # Steps on samples cost less than the same steps on all records: the sampler says how much.
                 with self._priced(lambda parts: self.plan.sampling.folded(parts, self.plan.unit)):
                     for ids in drawn:
-                        with outside():  # data set, model and loss are code of the user
+                        with sealed():  # data set, model and loss are code of the user
                             value = stepping.exact_value(prepared, ids, coins_of_model(stream, done))
                         noisy = added.release(value, source=source).value
                         del value  # the step needs the memory
-                        stepping.descend(noisy)
-                        del noisy
-                        average, done = self._averaged(average, stepping, done), done + 1
+                        with sealed():  # and so are optimizers
+                            stepping.descend(noisy)
+                            del noisy
+                            average, done = self._averaged(average, stepping, done), done + 1
                         work.advance()
-            after = self.start.state_after(
-                stepping.live,
-                {**state, "divisor": divisor, "step": done, "average": _off(average), "clip": stepping.clip},
-            )
-        return {**after, "stopped": self._asks_to_stop(done, after)}
+            with sealed():
+                return self.start.state_after(
+                    stepping.live,
+                    {**state, "divisor": divisor, "step": done, "average": _off(average), "clip": stepping.clip},
+                )
 
-    def _asks_to_stop(self, done: int, state: State) -> bool:
-        if self.stop is None:
-            return False
+    def _between(self, state: State) -> State:
+        if state["stopped"] or self.stop is None:
+            return state
         with outside():
-            return bool(self.stop(done, self._result(state)))
+            return {**state, "stopped": bool(self.stop(state["step"], self._result(state)))}
 
     def _piece(self, divisor: float | None) -> int:
         return self.knobs.physical_batch or piece_size(divisor, self.plan.sampling.largest)
@@ -161,7 +164,8 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
         try_noise(self.plan, self._step_noise(), self.start.device)
         if can_be_captured(self.plan, self.start, self.knobs.engine):
             try:
-                with self._workshop.opened(self.start, self.plan, self._step_noise(), form, self._piece(self.divisor)):
+                shop = self._workshop.opened(self.start, self.plan, self._step_noise(), form, self._piece(self.divisor))
+                with sealed(), shop:
                     pass
             except InvalidParameter:
                 if self.knobs.engine == "compiled":
@@ -206,10 +210,11 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
         return {name: average[name].mul_(decay).add_(each.mul(1.0 - decay)) for name, each in now.items()}
 
     def _result(self, state: State) -> dict[str, Any]:
-        if state["average"] is None:
-            return self.start.released(state["weights"])
-        kinds = {name: each.dtype for name, each in state["weights"].items()}
-        return self.start.released({name: each.astype(kinds[name]) for name, each in state["average"].items()})
+        weights = state["weights"]
+        if state["average"] is not None:
+            weights = {name: each.astype(weights[name].dtype) for name, each in state["average"].items()}
+        with sealed():  # the state dict of a model is code of the user
+            return self.start.released(weights)
 
     def to_dict(self) -> dict[str, Any]:
         """The public parameters; two starts are told apart by a digest, and knobs of speed are left out."""

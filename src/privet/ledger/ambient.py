@@ -31,7 +31,8 @@ def current() -> "Ledger | None":
 
 
 def payer_of(ledger: "Ledger | None") -> "Ledger | None":
-    """The ledger that pays here: the one that is given, else the one in force, or None. What is no ledger is refused.
+    """The ledger that pays here: the one that is given, else the one in force, or None; None too inside of a release that
+    is paid for as a whole, whose parts cost nothing more. What is no ledger is refused.
 
     Rooms above ask this, and need not know how a ledger is made.
 
@@ -40,7 +41,12 @@ def payer_of(ledger: "Ledger | None") -> "Ledger | None":
     >>> payer_of(ledger) is ledger, payer_of(None) is None
     (True, True)
     """
-    return current() if ledger is None else checked_ledger(ledger)
+    return _current() if ledger is None else checked_ledger(ledger)
+
+
+def _current() -> "Ledger | None":
+    found = current()
+    return None if asked_here() is None else found
 
 
 def checked_ledger(ledger: object) -> "Ledger":

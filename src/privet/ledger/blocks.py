@@ -52,6 +52,7 @@ def go_on(run: Run, algorithm: "BlockAlgorithm[Any, Any]", data: object, begun: 
             raise LedgerError(_FOREIGN)
         if behind:
             run.repeat(behind)
+        state = algorithm.between(state) if done else state
         for index in range(done, len(algorithm.blocks)):
             try:
                 slice = run.begin()
@@ -62,6 +63,7 @@ def go_on(run: Run, algorithm: "BlockAlgorithm[Any, Any]", data: object, begun: 
             state = slice.draw(algorithm.block(index, state), data).value
             if save is not None:
                 save(index + 1, state)
+            state = algorithm.between(state)
         return run.record(algorithm.finished(state))
     finally:
         del data

@@ -55,7 +55,7 @@ from privet.mechanisms.mechanism import (
 )
 from privet.mechanisms.noisy_max import NoisyMax as NoisyMax
 from privet.mechanisms.noisy_max_gap import NoisyMaxGap as NoisyMaxGap
-from privet.mechanisms.payment import observed as observed, outside as outside
+from privet.mechanisms.payment import observed as observed, outside as outside, sealed as sealed
 from privet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
 from privet.mechanisms.propose_test_release import (
     ProposeTestRelease as ProposeTestRelease,

@@ -61,15 +61,15 @@ class Algorithm(Mechanism[In, Out]):
         return Anything()
 
     def _admit(self, value: In) -> None:
-        if isinstance(value, Iterator):
-            raise InvalidData("an iterator can be read once, and an algorithm looks more often: hand in a list")
+        if isinstance(value, Iterator) or (isinstance(value, Sequence) and not _is_plain(value)):
+            raise InvalidData(
+                f"an algorithm looks at its input more than once, and {type(value).__name__} may make it anew each time: "
+                "hand in a list"
+            )
 
     def _prepare(self, value: In) -> Any:
-        """The input as it is; a sequence that may make its items when they are asked for is read here, whole: what its code
-        releases is no part of the algorithm.
-        """
-        made = isinstance(value, Sequence) and not isinstance(value, list | tuple | str | bytes | range)
-        return list(value) if made else value  # type: ignore[call-overload]
+        """The input as it is: what makes its items when they are asked for has to be read here, by its author."""
+        return value
 
     def error(self, confidence: float = 0.95) -> Any:
         """None, unless the algorithm knows better: its parts have bars of their own."""
@@ -97,3 +97,17 @@ class Algorithm(Mechanism[In, Out]):
         `lambda parts: PoissonSampled(Composed(parts), q)` inside a sample, `Parallel` of disjoint blocks.
         """
         return priced_together(rule)
+
+
+def _is_plain(value: object) -> bool:
+    """True for lists and the like, whose items are there.
+
+    >>> from collections import UserList
+    >>> _is_plain([1]), _is_plain((1,)), _is_plain("text"), _is_plain(UserList([1]))
+    (True, True, True, False)
+    """
+    for kind in (list, tuple, str, bytes, range):
+        if isinstance(value, kind):
+            mine: Any = type(value)
+            return mine.__iter__ is kind.__iter__ and mine.__getitem__ is kind.__getitem__
+    return False

@@ -29,7 +29,8 @@ class BlockAlgorithm(Algorithm[In, Out]):
     A subclass answers `blocks`, the public list of what each block costs, and three steps: `_first`, the state at the
     beginning, from public parameters; `_block`, the state after one more block, which looks at data only through
     `part.release(value, source=source)` and `_coins`; and `_result`, what comes out at the end. A state is computed from
-    releases and coins alone and is never changed in place, so that it may be kept, and gone on with.
+    releases and coins alone and is never changed in place, so that it may be kept, and gone on with. One that asks the user
+    between blocks does so in `_between`.
 
     `release` runs all blocks at once. `ledger.run_blocks` runs the same blocks as slices of a run: cancelled and resumed,
     each paid once. So what laws, replays and audits look at is what runs.
@@ -73,6 +74,10 @@ class BlockAlgorithm(Algorithm[In, Out]):
     def _block(self, index: int, state: Any, prepared: Any, source: Source) -> Any:
         """The state after block `index`: a new one. `source` is handed on to every part and to `_coins`."""
 
+    def _between(self, state: Any) -> Any:
+        """The state after a block once it was kept, from itself alone: what fails here costs no block."""
+        return state
+
     @abstractmethod
     def _result(self, state: Any) -> Out:
         """The result after the last block, from the state alone."""
@@ -86,7 +91,7 @@ class BlockAlgorithm(Algorithm[In, Out]):
     def _run(self, prepared: Any, source: Source) -> Out:
         state = self._first()
         for index in range(len(self.blocks)):
-            state = self._block(index, state, prepared, source)
+            state = self._between(self._block(index, state, prepared, source))
         return self._result(state)
 
     @final
@@ -97,6 +102,11 @@ class BlockAlgorithm(Algorithm[In, Out]):
                 f"there are {len(self.blocks)} blocks, counted from 0; there is none of number {index}"
             )
         return Block(whole=self, index=index, state=state)
+
+    @final
+    def between(self, state: Any) -> Any:
+        """The step between two blocks, for whoever runs them one by one."""
+        return self._between(state)
 
     @final
     def finished(self, state: Any) -> Release[Out]:

@@ -57,6 +57,7 @@ class Here:
     lane: tuple[int, ...] = ()  # () in the main piece of work, numbers for work carried to other threads
     body: Any = None  # of the innermost algorithm that runs
     together: tuple[Any, ...] = ()  # groups of parts that are priced as one
+    sealed: bool = False  # code of the user looks at private records inside of a release: nothing is released here
 
 
 _NOWHERE = Here()

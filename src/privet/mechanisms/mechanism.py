@@ -243,7 +243,8 @@ class Mechanism(ABC, Generic[In, Out]):
         made-up data, whose author looks for a mistake.
         """
         if shown:
-            return read(value)
+            with reading():
+                return read(value)
         try:
             with reading():
                 return read(value)

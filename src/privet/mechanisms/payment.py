@@ -28,6 +28,10 @@ _STRANGER = (
     "it; nothing was released. Hand the work out as ledger.task(f), or use ledger.release(mechanism, data); within an "
     "algorithm or an audit, threads get their work as mechanisms.carry(f)"
 )
+_SEALED = (
+    "a data set, table, model, loss or optimizer asked for a release while it was used inside of another one; nothing was "
+    "drawn: how often it is asked follows from private records. Release before, and hand in what came out"
+)
 _LATER = "it would run after the task has ended, where nobody pays; make a list, or a function that waits, of it"
 
 
@@ -52,6 +56,12 @@ class Payer(ABC):
     def charged(self) -> "Payer | None":
         """The ledger that is charged: a ledger itself, that of a slice's run; None where there is none."""
         return None
+
+    @staticmethod
+    def refuse_sealed() -> None:
+        """Refuse to pay where nothing may be released."""
+        if here().sealed:
+            raise LedgerError(_SEALED)
 
     def task(self, work: Callable[P, T]) -> "Task[P, T]":
         """A function that does the same work, with this in force: for a thread, a pool, joblib or another process.
@@ -154,8 +164,9 @@ def paid_for() -> Iterator[None]:
 
 @final
 class outside:  # reads as a word of a `with` statement; a generator that is closed late would end it late
-    """While open, code of the user runs that was handed to a release: a callback, a data set that is read while it is used.
-    What it releases is no part of that release, and is paid for as if it stood around it.
+    """While open, code of the user runs that was handed to a release: a callback, an input that is read. What it releases
+    is no part of that release, and is paid for as if it stood around it. Inside of a larger algorithm, whose author's code
+    it is, it is a part of that one.
 
     Blocks that end inside have ended; one that stays open (in a generator that waits) pays for nothing here.
 
@@ -166,19 +177,21 @@ class outside:  # reads as a word of a `with` statement; a generator that is clo
 
     def __enter__(self) -> None:
         known, self._process = here(), os.getpid()
+        self._body = known.body
+        larger = None if known.body is None else known.body.larger
         wholes = len(known.paying)
-        while wholes and known.paying[wholes - 1].payer is None:
+        while larger is None and wholes and known.paying[wholes - 1].payer is None:
             wholes -= 1
         self._around, self._wholes = known.paying[:wholes], known.paying[wholes:]
-        self._body, self._together = known.body, known.together
-        change(paying=self._around, body=None, together=())
+        change(paying=self._around, body=larger)
 
     def __exit__(self, *_: object) -> None:
         if os.getpid() != self._process:  # a copy of the memory, which learns of no end
             return
         still = here().paying
         around = tuple(each for each in self._around if each in still)
-        change(paying=(*around, *self._wholes), body=self._body, together=self._together)
+        wholes = tuple(each for each in self._wholes if each.open)
+        change(paying=(*around, *wholes), body=self._body)
 
 
 def reading() -> AbstractContextManager[None]:
@@ -194,8 +207,24 @@ def reading() -> AbstractContextManager[None]:
     return outside() if inside else nullcontext()
 
 
+def sealed() -> AbstractContextManager[None]:
+    """While open, code of the user looks at private records inside of a release, and is refused releases of its own: how
+    many there are would tell of the records, in a ledger for everybody to read.
+
+    >>> with sealed():
+    ...     in_force()
+    Traceback (most recent call last):
+    privet.errors.LedgerError: a data set, table, model, loss or optimizer asked for a release while it was used inside of
+     another one; nothing was drawn: how often it is asked follows from private records. Release before, and hand in what
+     came out
+    """
+    return changed(sealed=True)
+
+
 def _last(known: Here) -> Paying | None:
     """Who decides here: None where nobody pays, an error where somebody should and cannot."""
+    if known.sealed:
+        raise LedgerError(_SEALED)
     if not known.paying:
         _refuse_strangers(known)
         return None

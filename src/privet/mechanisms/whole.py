@@ -13,12 +13,12 @@ Rule = Callable[[Sequence[PrivacyLoss]], PrivacyLoss]
 
 @final
 class _Body:
-    """One run of an algorithm's body."""
+    """One run of an algorithm's body, inside of that of a larger one or of none."""
 
-    __slots__ = ("insecure",)
+    __slots__ = ("insecure", "larger")
 
-    def __init__(self) -> None:
-        self.insecure = False
+    def __init__(self, larger: "_Body | None") -> None:
+        self.insecure, self.larger = False, larger
 
 
 @final
@@ -73,7 +73,7 @@ def body_of(name: str, *, secure: bool) -> Iterator[None]:
     >>> with body_of("nothing", secure=True):
     ...     pass
     """
-    body = _Body()
+    body = _Body(here().body)
     with changed(body=body):
         yield
     if body.insecure and secure:

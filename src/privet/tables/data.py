@@ -10,6 +10,7 @@ import numpy as np
 from privet import noise
 from privet._numerics import Array
 from privet.errors import InvalidData, InvalidParameter
+from privet.mechanisms import sealed
 from privet.tables.bounded import Aggregates, Bounded, Salts
 from privet.tables.coded import Cliques, Coded
 from privet.tables.engines import (
@@ -58,29 +59,36 @@ class Data:
 
         The data are looked at anew each time: since an earlier question a file may be gone, or a connection busy.
         """
-        check_sources(plan, self._tables)
+        with sealed():
+            check_sources(plan, self._tables)
 
     def exact_aggregates(self, plan: Bounded, salts: Salts) -> Aggregates:
         """Exact sums: not releasable."""
-        return exact_aggregates(plan, self._tables, salts, **self._settings)
+        with sealed():
+            return exact_aggregates(plan, self._tables, salts, **self._settings)
 
     def exact_marginals(self, coded: Coded, cliques: Cliques, salts: Salts) -> list[Array]:
         """Tables of counts, one for each clique (a set of columns by their places in the coding), with an axis of codes for
         each of its columns, in its order: not releasable."""
-        return exact_marginals(coded, cliques, self._tables, salts, **self._settings)
+        with sealed():
+            return exact_marginals(coded, cliques, self._tables, salts, **self._settings)
 
     def exact_codes(self, coded: Coded, salts: Salts) -> Array:
         """The codes of every row that counts, a row each, in no order: not releasable. For holdouts and public tables."""
-        return exact_codes(coded, self._tables, salts, **self._settings)
+        with sealed():
+            return exact_codes(coded, self._tables, salts, **self._settings)
 
     def check_rows(self, scan: Scan) -> Engine:
         """The engine that reads these rows, or an error where they cannot be read; from the schema of the data alone."""
-        check_sources(scan, self._tables)
+        with sealed():
+            check_sources(scan, self._tables)
         return engine_of(self._tables[scan.rows.sources[0].name])
 
     def exact_rows(self, scan: Scan) -> Iterator[Array] | RowsApart:
         """Rows of numbers: not releasable."""
-        return exact_rows(scan, self._tables, **self._settings)
+        with sealed():
+            held = exact_rows(scan, self._tables, **self._settings)
+        return held if isinstance(held, RowsApart) else _read_sealed(held)
 
     def exact_content(self) -> Any:
         """The tables themselves, for tests that tell two made-up inputs apart: not releasable."""
@@ -111,6 +119,21 @@ class Data:
             if self._settings.get(name, value) != value:
                 raise InvalidParameter(f"two tables of one query have another {name!r} in their settings: give one")
         return Data({**self._tables, **other._tables}, {**self._settings, **other._settings})
+
+
+def _read_sealed(blocks: Iterator[Array]) -> Iterator[Array]:
+    """The same blocks; the table is read while the next one is asked for, and not in between."""
+    try:
+        while True:
+            with sealed():
+                block = next(blocks, None)
+            if block is None:
+                return
+            yield block
+    finally:
+        close = getattr(blocks, "close", None)
+        if close is not None:
+            close()
 
 
 def _same_source(one: object, two: object) -> bool:

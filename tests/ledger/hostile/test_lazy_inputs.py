@@ -1,15 +1,20 @@
 """Inputs whose code releases while they are read: each release is paid, as if it had been made before."""
 
-from collections.abc import Sequence
+from collections import UserList
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pytest
 
 import privet as pv
-from privet import mechanisms as m
-from privet.errors import InvalidData, PrivetError, ReleaseFailed
+from privet import mechanisms as m, noise
+from privet.errors import InvalidData, LedgerError, PrivetError, ReleaseFailed
+from privet.ledger import payer_of
 from privet.mechanisms import payment
 from privet.mechanisms.here import here
+from privet.mechanisms.whole import body_of
 
 
 def lazily(step, kept):
@@ -90,18 +95,26 @@ class Handed(m.Mechanism):
         return ()
 
 
-def test_an_algorithm_that_reads_its_input_in_its_body_does_not_pay_for_what_that_releases():
+class Made(list):
+    """A list that makes its items anew."""
+
+    def __iter__(self):
+        return iter([])
+
+
+@pytest.mark.parametrize("rows", [lambda step, kept: Made([1]), Lazy, lazily, lambda step, kept: UserList([1, 2])])
+def test_an_algorithm_takes_lists_and_not_what_may_make_its_items_when_it_is_asked(rows):
+    """It looks in its body, where releases are parts and cost nothing."""
     step, kept = m.Laplace.for_budget(epsilon=0.5, sensitivity=1.0), []
     whole = OfRows(part=m.Laplace.for_budget(epsilon=1.0, sensitivity=1.0))
     ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0))
     with ledger:
-        whole.release(Lazy(step, kept))
-        assert len({made.paid["entry"] for made in kept}) == 3
-        assert ledger.spent["basic epsilon"] == 2.5
-        with pytest.raises(InvalidData, match="an iterator can be read once"):
-            whole.release(lazily(step, kept))
-    assert len(kept) == 3
-    assert ledger.spent["basic epsilon"] == 2.5
+        with pytest.raises(InvalidData, match="hand in a list"):
+            whole.release(rows(step, kept))
+        assert ledger.spent["basic epsilon"] == 0.0
+        for plain in ([1, 2], (1, 2), range(3), np.ones(2)):
+            whole.release(plain)
+    assert not kept
 
 
 def test_an_input_that_would_be_read_while_it_is_drawn_from_is_refused():
@@ -220,3 +233,140 @@ def test_an_input_that_an_algorithm_makes_of_its_parts_is_part_of_it():
         Whole().release(1)
     assert [made.paid for made in kept] == [None] * 3
     assert ledger.spent["basic epsilon"] == 2.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Larger(m.Algorithm):
+    """An algorithm of an author, one part of which calls a function of that author."""
+
+    name = "lazy_inputs_larger"
+    part: OfRows
+    call: Any
+
+    @property
+    def loss(self):
+        return pv.privacy.Composed([self.part.loss] * 2)
+
+    def _run(self, prepared, source):
+        self.part.release(prepared, source=source)
+        with body_of("a part", secure=False), payment.outside():
+            return self.call(source)
+
+    @classmethod
+    def examples(cls):
+        return ()
+
+
+def test_what_a_callback_of_a_part_releases_is_a_part_of_the_algorithm_around_it():
+    part = OfRows(part=m.Laplace.for_budget(epsilon=0.5, sensitivity=1.0))
+    whole = Larger(part=part, call=lambda source: part.release([1.0], source=source).value)
+    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0)) as ledger:
+        whole.release([1.0])
+    assert ledger.spent["basic epsilon"] == 1.0
+
+
+def test_a_ledger_in_force_is_not_asked_again_inside_of_a_release():
+    asked = Larger(
+        part=OfRows(part=m.Laplace.for_budget(epsilon=0.5, sensitivity=1.0)), call=lambda source: payer_of(None)
+    )
+    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0)) as ledger:
+        assert payer_of(None) is ledger
+        assert asked.release([1.0]).value is None
+        assert payer_of(None) is ledger
+
+
+def test_an_input_of_made_up_noise_is_read_outside_too():
+    step, kept = m.Laplace.for_budget(epsilon=0.5, sensitivity=1.0), []
+    total = m.BoundedSum.for_budget(epsilon=1.0, bounds=(0, 1))
+    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0)):
+        total.release(lazily(step, kept), source=noise.Seeded(1))
+    assert all(made.paid is not None for made in kept)
+
+
+def test_what_ends_late_does_not_put_a_release_back_that_has_ended():
+    known = payment.outside()
+    with payment.paid_for():
+        known.__enter__()
+    known.__exit__()
+    assert here().paying == ()
+
+
+def test_where_records_are_looked_at_nothing_is_released_and_nothing_paid():
+    step = m.Laplace.for_budget(epsilon=0.5, sensitivity=1.0)
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0))
+    calls = [
+        lambda: step.release(1.0),
+        lambda: ledger.release(step, 1.0),
+        lambda: ledger.reserve(step),
+        lambda: ledger.reserve_many([step.loss]),
+        lambda: ledger.start([step.loss]),
+        lambda: pv.ledger.pay(step, 1.0, ledger=ledger),
+        lambda: m.Laplace.for_budget(epsilon=0.5, sensitivity=1.0).simulate(1.0, 2),
+        lambda: payer_of(None),
+    ]
+    for call in calls:
+        for around in (payment.sealed, lambda: payment.paid_for()):
+            with around(), payment.sealed(), pytest.raises(LedgerError, match="Release before, and hand in"):
+                call()
+    with payment.sealed(), ledger, pytest.raises(LedgerError, match="Release before, and hand in"):
+        step.release(1.0)
+    assert ledger.spent["basic epsilon"] == 0.0
+    assert step.release(1.0).paid is None
+
+
+class Table(Mapping):
+    """A table that makes its columns when they are asked for."""
+
+    def __init__(self, call):
+        self.call, self.columns = call, {"age": np.arange(50) % 9, "group": np.arange(50) % 2}
+
+    def __iter__(self):
+        return iter(self.columns)
+
+    def __len__(self):
+        return len(self.columns)
+
+    def __getitem__(self, name):
+        self.call()
+        return self.columns[name]
+
+
+COLUMNS = {"age": pv.Int(0, 8), "group": pv.Int(0, 1)}
+OF_TABLES = {
+    "agg": lambda ledger, table: ledger.release(table.agg(n=pv.count()), epsilon=1.0),
+    "marginals": lambda ledger, table: ledger.release(table.marginals("age", "group"), epsilon=1.0),
+    "quantiles": lambda ledger, table: ledger.release(table.quantiles("age", [0.5]), epsilon=1.0),
+    "independent": lambda ledger, table: pv.synth.Independent().fit(table, epsilon=1.0, ledger=ledger),
+    "fit": lambda ledger, table: pv.learn.LinearRegression(epsilon=1.0, delta=1e-6).fit(table, target="age"),
+}
+
+
+@pytest.mark.parametrize("question", OF_TABLES)
+def test_a_table_that_releases_while_it_is_read_is_refused_before_anything_is_paid(question):
+    step, seen = m.Laplace.for_budget(epsilon=0.5, sensitivity=1.0), []
+
+    def call():
+        if calling:
+            seen.append(here().sealed)
+            step.release(1.0)
+
+    calling = False
+    table = pv.Table(Table(call), columns=COLUMNS, name="t")
+    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0, delta=1e-3)) as ledger:
+        calling = True
+        with pytest.raises(PrivetError):
+            OF_TABLES[question](ledger, table)
+        assert ledger.spent["basic epsilon"] == 0.0
+    assert seen
+    assert all(seen)
+
+
+@pytest.mark.parametrize("question", OF_TABLES)
+def test_a_table_is_sealed_wherever_it_is_read(question):
+    seen = []
+    table = pv.Table(Table(lambda: seen.append((here().sealed, len(here().paying)))), columns=COLUMNS, name="t")
+    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0, delta=1e-3)) as ledger:
+        OF_TABLES[question](ledger, table)
+    inside = [sealed for sealed, deep in seen if deep > 1]
+    assert inside
+    assert all(inside)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from privet.deep.clipping import Clip
 from privet.deep.rules.use import sum_type
-from privet.errors import InvalidData, InvalidParameter, PrivetError
+from privet.errors import InvalidData, InvalidParameter, LedgerError, PrivetError
 
 _STEEP = (
     4.0  # votes turn between 7/8 and 9/8 of the clip: a rounding of a norm moves one by no more than a few roundings
@@ -116,6 +116,8 @@ class Engine(ABC):
         with exact_products():
             try:
                 return self._sums(trained, inputs, targets, mask)
+            except LedgerError:  # a model that releases for some records
+                pass
             except PrivetError:
                 raise
             except Exception:  # a class or a word that nobody knows, say: the text may quote it, and is dropped here

@@ -87,7 +87,12 @@ class SymmetricGaussian(Mechanism[Any, Any]):
             raise InvalidData(f"the matrix must be an array of integers with {self.size} rows and columns")
 
     def _prepare(self, value: Any) -> tuple[Array, Array]:
-        return np.diagonal(value), value[np.triu_indices(self.size, 1)]
+        plain = value
+        if (
+            value.dtype.kind == "O"
+        ):  # the numbers themselves: other objects run code of their own whenever they are used
+            plain = np.array([int(each) for each in value.flat], dtype=object).reshape(value.shape)
+        return np.diagonal(plain), plain[np.triu_indices(self.size, 1)]
 
     def _measured_of(self, value: Any) -> list[Fraction]:
         """All entries: their l2 length is the Frobenius norm."""
