@@ -1,6 +1,7 @@
 """Code of the user that runs inside a training: what callbacks release is paid for, and nothing else releases."""
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -189,3 +190,55 @@ def test_a_callback_cannot_spend_more_than_there_is_and_costs_no_block():
     assert ledger.spent["basic epsilon"] == spent
     assert asked == [20, 20, 40]
     assert charges(ledger) == 1
+
+
+class Telling(torch.optim.SGD):
+    """An optimizer whose state dict does something else too."""
+
+    call = None
+
+    def state_dict(self):
+        if type(self).call is not None:
+            type(self).call()
+        return super().state_dict()
+
+
+def test_the_states_of_optimizers_are_sealed_too(monkeypatch):
+    seen, model = [], linear()
+    trainer = Trainer(model, Telling(model.parameters(), lr=0.1), squared, plan_of(steps=20))
+    monkeypatch.setattr(Telling, "call", staticmethod(lambda: seen.append(here().sealed)))
+    with a_ledger():
+        trainer.fit(data())
+    assert len(seen) > 2
+    assert all(seen)
+
+
+class Secret(list):
+    """A data set that says what it holds when it fails, and asks for a release then."""
+
+    def __getitem__(self, place):
+        try:
+            return float("Ada Lovelace, 36")
+        except ValueError:
+            STEP.release(1.0)
+
+
+def test_a_refusal_says_nothing_of_the_first_record():
+    with pytest.raises(LedgerError, match="Release before, and hand in") as caught:
+        Records(Secret([1.0]))
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_other_threads_release_while_a_loop_with_a_ledger_takes_a_step():
+    made, trainer = [], of(linear())
+
+    def elsewhere():
+        with ThreadPoolExecutor(1) as pool:
+            made.append(pool.submit(STEP.release, 1.0).result())
+
+    first = Noisy(zip(*data(), strict=True), lambda: None)
+    for step in trainer.plan.steps(first, ledger=a_ledger()):
+        first._call = elsewhere if not made else lambda: None
+        trainer.step(step)
+    assert made

@@ -144,7 +144,7 @@ plant(
 plant(
     "payment: what a callback of a part releases is no part of the algorithm around it",
     "mechanisms:outside.__enter__",
-    "larger = None if known.body is None else known.body.larger",
+    "larger = None if known.body is None or not known.body.open else known.body.larger",
     "larger = None",
     LAZY,
 )
@@ -199,7 +199,7 @@ plant(
 )
 plant(
     "sealed: it is paid for all the same",
-    "ledger:Spending._foresee",
+    "ledger:Ledger._writing",
     "self.refuse_sealed()",
     "pass",
     LAZY,
@@ -265,5 +265,49 @@ plant(
             if save is not None:
                 save(index + 1, state)
 """,
+    CALLERS,
+)
+plant(
+    "sealed: a block begins all the same",
+    "mechanisms:Payer.__enter__",
+    "self.refuse_sealed()",
+    "pass",
+    LAZY,
+)
+plant(
+    "payment: an interruption at the end of a fact leaves it",
+    "mechanisms:changed",
+    """            change(**known)
+            raise""",
+    "            raise",
+    LAZY,
+)
+plant(
+    "payment: an algorithm that has ended is still around what is read",
+    "mechanisms:reading",
+    "known.body is not None and known.body.open",
+    "known.body is not None",
+    LAZY,
+)
+plant(
+    "payment: an algorithm that has ended is still around the next one",
+    "mechanisms:body_of",
+    "around if around is not None and around.open else None",
+    "around",
+    LAZY,
+)
+plant(
+    "payment: a fit inside of a release protects whom it likes",
+    "learn:PrivateEstimator._unit",
+    "current() if self.ledger is None else payer_of(self.ledger)",
+    "payer_of(self.ledger)",
+    LAZY,
+)
+plant("sealed: states of optimizers are read open", "deep:Training._first", "with sealed():", "if True:", CALLERS)
+plant(
+    "a refusal holds the first record",
+    "deep:_first_record",
+    "        asked = True\n",
+    "        raise\n",
     CALLERS,
 )

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
@@ -186,12 +187,11 @@ class Steps:
 
     def _paid(self, mechanism: Any, value: Any, source: Source) -> Any:
         try:
-            if self._slice is None:
-                return mechanism.release(value, source=source).value
-            with self._slice:
-                return mechanism.release(value, source=source).value
+            run = partial(mechanism.release, value, source=source)
+            # Not `with slice:`, during which other threads could release nothing.
+            return (run() if self._slice is None else self._slice.pay_for(mechanism, value, run, source)).value
         finally:
-            del value
+            del value, run
 
 
 @final

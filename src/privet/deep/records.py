@@ -154,13 +154,19 @@ class Records:
 
 def _first_record(held: Any) -> Batch:
     """The first record as a batch: its shapes and types are those of all."""
+    asked = False
     try:
         with sealed():
             return _collated([held[0]])
     except LedgerError:
-        raise
+        asked = True
     except Exception:  # code of the data set: its errors may quote what it holds
         pass
+    if asked:
+        raise LedgerError(
+            "the data set asked for a release while its first record was read; nothing was drawn, since how often it is "
+            "asked follows from private records. Release before, and hand in what came out"
+        )
     raise InvalidData(
         "the first record cannot be read, and shapes and types are taken from it: give form=, a made-up record"
     )

@@ -143,8 +143,9 @@ class Trainer:
         With a `key` the run is paid once, whatever stops it: the same call goes on from the `checkpoint`, and once it is
         done reads the release back. `form` is one made-up record: with it no record's shape is looked at, and there may be
         none (see `Records`). `about` names the version of the data, in public words. `progress` is told after every
-        block how far it is; `stop(steps done, state dict)` may end the run between blocks, without a refund. Both see
-        public values alone. `source` is for tests: `noise.Seeded(7)` gives the same noise again, and marks the release.
+        block how far it is; `stop(steps done, state dict)` may end the run between blocks, without a refund, and is asked
+        again about the state that a run goes on from. Both see public values alone; what they release is paid for apart.
+        `source` is for tests: `noise.Seeded(7)` gives the same noise again, and marks the release.
         """
         try:
             records = self.check(dataset, form=form)

@@ -103,7 +103,8 @@ class Training(BlockAlgorithm[Records, dict[str, Any]]):
 
     def _first(self) -> State:
         clip = self.plan.clip.clip_norm if isinstance(self.plan.clip, AdaptiveQuantile) else None
-        return {**self.start.first(), "divisor": self.divisor, "clip": clip}
+        with sealed():
+            return {**self.start.first(), "divisor": self.divisor, "clip": clip}
 
     def _block(self, index: int, state: State, prepared: Records, source: Source) -> State:
         if state["stopped"]:

@@ -438,6 +438,7 @@ class Ledger(Spending, Custody, Shown):
     # --- the store -------------------------------------------------------------------------------------------------
 
     def _writing(self, *, durable: bool = True) -> Writing:
+        self.refuse_sealed()
         return Writing(self, durable)
 
     def _look(self) -> Tip:

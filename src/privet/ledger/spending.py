@@ -280,10 +280,7 @@ class Spending(Payer):
             del value, run, within  # as in `release`
 
     def _foresee(self, loss: PrivacyLoss, asked: Asked) -> None:
-        """Price a loss before the lock is taken: a long plan takes a while, and others would wait. Where nothing may be
-        released nothing is paid for.
-        """
-        self.refuse_sealed()
+        """Price a loss before the lock is taken: a long plan takes a while, and others would wait."""
         tip = self._tip
         if loss is self._priced or tip is None or tip.policy is None or not isinstance(loss, PrivacyLoss):
             return

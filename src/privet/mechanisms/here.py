@@ -92,11 +92,16 @@ def changed(**fields: Any) -> Iterator[None]:
     (7,)
     """
     before = here()
+    known = {name: getattr(before, name) for name in fields}
     try:
         change(**fields)
         yield
     finally:
-        change(**{name: getattr(before, name) for name in fields})
+        try:
+            change(**known)
+        except BaseException:  # an interruption: first what it left undone
+            change(**known)
+            raise
 
 
 def carry(work: Callable[P, T]) -> "Carried[P, T]":

@@ -85,6 +85,7 @@ class Payer(ABC):
         return Task(self, work)
 
     def __enter__(self) -> Self:
+        self.refuse_sealed()
         block = Paying(self)
         try:
             _FLAG.raised(block)
@@ -178,7 +179,7 @@ class outside:  # reads as a word of a `with` statement; a generator that is clo
     def __enter__(self) -> None:
         known, self._process = here(), os.getpid()
         self._body = known.body
-        larger = None if known.body is None else known.body.larger
+        larger = None if known.body is None or not known.body.open else known.body.larger
         wholes = len(known.paying)
         while larger is None and wholes and known.paying[wholes - 1].payer is None:
             wholes -= 1
@@ -203,7 +204,8 @@ def reading() -> AbstractContextManager[None]:
     True
     """
     known = here()
-    inside = known.body is None and known.paying and known.paying[-1].payer is None
+    a_part = known.body is not None and known.body.open
+    inside = not a_part and known.paying and known.paying[-1].payer is None
     return outside() if inside else nullcontext()
 
 

@@ -15,10 +15,10 @@ Rule = Callable[[Sequence[PrivacyLoss]], PrivacyLoss]
 class _Body:
     """One run of an algorithm's body, inside of that of a larger one or of none."""
 
-    __slots__ = ("insecure", "larger")
+    __slots__ = ("insecure", "larger", "open")
 
     def __init__(self, larger: "_Body | None") -> None:
-        self.insecure, self.larger = False, larger
+        self.insecure, self.larger, self.open = False, larger, True
 
 
 @final
@@ -73,9 +73,13 @@ def body_of(name: str, *, secure: bool) -> Iterator[None]:
     >>> with body_of("nothing", secure=True):
     ...     pass
     """
-    body = _Body(here().body)
+    around = here().body
+    body = _Body(around if around is not None and around.open else None)
     with changed(body=body):
-        yield
+        try:
+            yield
+        finally:
+            body.open = False
     if body.insecure and secure:
         raise NotPrivate(
             f"a part of {name} drew seeded noise, which protects nobody, while the whole was asked for secure noise; "

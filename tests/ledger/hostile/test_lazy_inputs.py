@@ -12,9 +12,10 @@ import privet as pv
 from privet import mechanisms as m, noise
 from privet.errors import InvalidData, LedgerError, PrivetError, ReleaseFailed
 from privet.ledger import payer_of
-from privet.mechanisms import payment
+from privet.mechanisms import here as place, payment
 from privet.mechanisms.here import here
 from privet.mechanisms.whole import body_of
+from privet.privacy import Unit
 
 
 def lazily(step, kept):
@@ -308,7 +309,14 @@ def test_where_records_are_looked_at_nothing_is_released_and_nothing_paid():
         for around in (payment.sealed, lambda: payment.paid_for()):
             with around(), payment.sealed(), pytest.raises(LedgerError, match="Release before, and hand in"):
                 call()
-    with payment.sealed(), ledger, pytest.raises(LedgerError, match="Release before, and hand in"):
+    run = ledger.start([step.loss] * 2)
+    run.begin()
+    for call in (run.begin, lambda: run.repeat(1), ledger.__enter__):
+        with payment.sealed(), pytest.raises(LedgerError, match="Release before, and hand in"):
+            call()
+    assert run.begin().index == 1
+    ledger = pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0))
+    with ledger, payment.paid_for(), payment.sealed(), pytest.raises(LedgerError, match="Release before"):
         step.release(1.0)
     assert ledger.spent["basic epsilon"] == 0.0
     assert step.release(1.0).paid is None
@@ -370,3 +378,45 @@ def test_a_table_is_sealed_wherever_it_is_read(question):
     inside = [sealed for sealed, deep in seen if deep > 1]
     assert inside
     assert all(inside)
+
+
+def test_an_interruption_at_the_end_of_a_fact_leaves_nothing_of_it(monkeypatch):
+    """Else a thread would be sealed for ever, or be inside of an algorithm that has ended."""
+    plain, asked = place.change, []
+
+    def interrupted(**fields):
+        asked.append(fields)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        plain(**fields)
+
+    monkeypatch.setattr(place, "change", interrupted)
+    with pytest.raises(KeyboardInterrupt), payment.sealed():
+        pass
+    assert not here().sealed
+    assert m.Laplace.for_budget(epsilon=0.5, sensitivity=1.0).release(1.0).paid is None
+
+
+def test_what_is_inside_of_an_algorithm_that_has_ended_is_no_part_of_it():
+    step, kept = m.Laplace.for_budget(epsilon=0.5, sensitivity=1.0), []
+    total = m.BoundedSum.for_budget(epsilon=1.0, bounds=(0, 1))
+    with body_of("ended", secure=True):
+        stale = here().body
+    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0)) as ledger, place.changed(body=stale):
+        total.release(lazily(step, kept))
+        with payment.paid_for(), payment.outside():
+            kept.append(step.release(1.0))
+        with body_of("next", secure=True):
+            assert here().body.larger is None
+    assert ledger.spent["basic epsilon"] == 3.0
+    assert all(made.paid for made in kept)
+
+
+def test_a_fit_inside_of_what_a_ledger_pays_for_protects_whom_the_ledger_protects():
+    unit = Unit("replace")
+    fit = pv.learn.Ridge(epsilon=1.0)
+    with pv.Ledger.create("memory:", budget=pv.Budget(epsilon=9.0), unit=unit):
+        assert fit._unit() == unit
+        with payment.paid_for():
+            assert fit._unit() == unit
+    assert fit._unit() == Unit()

@@ -262,7 +262,7 @@ class PrivateEstimator(BaseEstimator):
             if not isinstance(self.unit, Unit):
                 raise InvalidParameter('unit must be a privacy.Unit, such as privacy.Unit("replace")')
             return self.unit
-        payer = payer_of(self.ledger)
+        payer = current() if self.ledger is None else payer_of(self.ledger)  # inside of what it pays for too
         return Unit() if payer is None else payer.unit
 
     def _read(self, X: object, y: object) -> tuple[Any, Any]:

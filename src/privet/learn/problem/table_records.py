@@ -10,6 +10,7 @@ from privet.errors import InvalidData
 from privet.learn.encoding import Encoding
 from privet.learn.problem.records import Chunk, Records
 from privet.learn.problem.spool import BLOCK, Spool
+from privet.mechanisms import sealed
 from privet.tables import Data, Node, Salts, Scan
 from privet.tables.engines import RowsApart
 from privet.tables.person_rows import bounded_rows
@@ -97,7 +98,9 @@ class TableRecords(Records):
             kept = blocks if salts is None else bounded_rows(blocks, most, salts)
             return part(Piece(encoding, kept, persons))
 
-        return _sum(held.exact_parts(work) or [work(iter(()))])  # an empty table may have no piece at all
+        with sealed():
+            parts = held.exact_parts(work)
+        return _sum(parts or [work(iter(()))])  # an empty table may have no piece at all
 
     @property
     def _chosen_by(self) -> Salts | None:
