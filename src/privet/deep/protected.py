@@ -85,9 +85,8 @@ class ProtectedGradients:
         assert engine is not None
         piece = self._size or piece_size(self.plan.expected_batch, self.plan.sampling.largest)
 
-        self.model.zero_grad(
-            set_to_none=True
-        )  # else an optimizer would follow what lies on a part that was frozen since
+        # Else an optimizer would follow what lies on a part that was frozen since.
+        self.model.zero_grad(set_to_none=True)
         noise = self._step_noise()
 
         def total(records: Records, ids: Any) -> Any:
